@@ -1,0 +1,20 @@
+module fediversity.eu/slipway
+
+go 1.26.0
+
+require (
+	github.com/klauspost/compress v1.20.4
+	github.com/magefile/mage v1.17.2
+	github.com/sethvargo/go-envconfig v1.4.3
+	golang.org/x/crypto v0.59.0
+	golang.org/x/sys v0.50.0
+	golang.org/x/term v0.48.0
+	gotest.tools/v3 v3.5.2
+)
+
+require github.com/google/go-cmp v0.7.0 // indirect
+
+tool (
+	fediversity.eu/slipway/cmd/slipway
+	github.com/magefile/mage
+)

@@ -1,0 +1,144 @@
+// Package child runs the programs of others: built from scratch, stopped as a
+// group, waited for within bounds.
+//
+// A Command says everything about a child, and inherits nothing: environment,
+// directory and streams are what the Command names. Every child leads a process
+// group of its own. When the context ends, the group is asked to stop, has
+// Grace to do so, and is then killed; what it leaves behind in its group is
+// killed as soon as it is gone.
+package child
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Command describes one run of another program.
+type Command struct {
+	Path   string        // the program: absolute, or looked up on the PATH of Env
+	Args   []string      // its arguments, without its name; never a secret
+	Env    []string      // its whole environment, "KEY=value"
+	Dir    string        // its directory; empty means the root, which depends on nobody
+	Stdin  io.Reader     // nil means no input
+	Stdout io.Writer     // nil means discarded; a write that fails ends nothing
+	Stderr io.Writer     // nil means kept for the error only
+	Signal os.Signal     // what asks it to stop; nil means SIGTERM
+	Grace  time.Duration // how long it may take to stop; 0 means DefaultGrace
+}
+
+// DefaultGrace is how long a child may take to stop when it was asked to.
+const DefaultGrace = 10 * time.Second
+
+// tailLines is how much of a child's last words its error repeats.
+const tailLines = 20
+
+// Run runs the child to its end. The error is nil when it exited 0 by itself,
+// and an *Error otherwise; a child that exits 0 after it was asked to stop is
+// an *Error with ExitCode 0 and the context's cause.
+func (c Command) Run(ctx context.Context) error {
+	started := time.Now()
+	tail := &tail{lines: tailLines}
+	cmd, err := c.build(ctx, tail)
+	if err != nil {
+		return c.failed(started, tail, -1, err, nil)
+	}
+	err = cmd.Run()
+	if cmd.Process != nil {
+		// Whatever is left in the group holds our files and knows nobody to
+		// report to any more.
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
+	var stopped error
+	if ctx.Err() != nil {
+		stopped = context.Cause(ctx)
+	}
+	if err == nil && stopped == nil {
+		return nil
+	}
+	code := -1
+	if cmd.ProcessState != nil {
+		code = cmd.ProcessState.ExitCode()
+	}
+	if err == nil && code == 0 {
+		err = stopped
+	}
+	return c.failed(started, tail, code, err, stopped)
+}
+
+// Output runs the child and returns what it wrote to its standard output. What
+// was written before a failure is returned together with the error.
+func (c Command) Output(ctx context.Context) ([]byte, error) {
+	var out bytes.Buffer
+	c.Stdout = &out
+	err := c.Run(ctx)
+	return out.Bytes(), err
+}
+
+func (c Command) build(ctx context.Context, tail *tail) (*exec.Cmd, error) {
+	path, err := Find(c.Path, c.Env)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, path, c.Args...)
+	cmd.Env = append([]string{}, c.Env...) // never nil: nil would inherit ours
+	cmd.Dir = c.Dir
+	if cmd.Dir == "" {
+		cmd.Dir = "/"
+	}
+	cmd.Stdin = c.Stdin
+	cmd.Stdout = &sink{to: c.Stdout}
+	cmd.Stderr = &sink{to: c.Stderr, also: tail}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stop, ok := c.Signal.(syscall.Signal)
+	if !ok {
+		stop = syscall.SIGTERM
+	}
+	cmd.Cancel = func() error {
+		err := syscall.Kill(-cmd.Process.Pid, stop)
+		if errors.Is(err, syscall.ESRCH) {
+			return os.ErrProcessDone
+		}
+		return err
+	}
+	cmd.WaitDelay = c.Grace
+	if cmd.WaitDelay == 0 {
+		cmd.WaitDelay = DefaultGrace
+	}
+	return cmd, nil
+}
+
+func (c Command) failed(started time.Time, tail *tail, code int, err, stopped error) *Error {
+	return &Error{
+		Argv: append([]string{c.Path}, c.Args...), Dir: c.Dir, ExitCode: code,
+		Duration: time.Since(started), Stderr: tail.text(), Stopped: stopped, Err: err,
+	}
+}
+
+// sink hands bytes on and never fails: a reader that went away must not block
+// or kill the child that writes.
+type sink struct {
+	mu     sync.Mutex
+	to     io.Writer
+	also   *tail
+	broken bool
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.also != nil {
+		s.also.add(p)
+	}
+	if s.to != nil && !s.broken {
+		_, err := s.to.Write(p)
+		s.broken = err != nil
+	}
+	return len(p), nil
+}

@@ -1,0 +1,129 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+)
+
+// Code is the exit code of a run, the same from mage, from the binary and from
+// a link of a program's name.
+type Code int
+
+// The exit codes.
+const (
+	Healthy      Code = 0   // healthy, or done
+	Failed       Code = 1   // failed
+	Usage        Code = 2   // unknown program or bad coordinates; nothing was started
+	Unhealthy    Code = 3   // deployed, but unhealthy
+	Refused      Code = 4   // refused; nothing was changed
+	Unknown      Code = 5   // unknown: contact was lost
+	RebootNeeded Code = 6   // the new system needs a reboot
+	Busy         Code = 75  // somebody else is at it; try later
+	Interrupted  Code = 130 // ended by SIGINT
+	Terminated   Code = 143 // ended by SIGTERM
+)
+
+var meanings = map[Code]string{
+	Healthy: "healthy", Failed: "failed", Usage: "not started", Unhealthy: "unhealthy",
+	Refused: "refused", Unknown: "unknown", RebootNeeded: "reboot needed", Busy: "busy",
+	Interrupted: "interrupted", Terminated: "terminated",
+}
+
+// String says the code in a word or two.
+func (c Code) String() string {
+	if text, ok := meanings[c]; ok {
+		return text
+	}
+	return fmt.Sprintf("exit %d", int(c))
+}
+
+// severity orders the codes for aggregates, worst first. An interruption
+// stands before all: whatever else was found, the run is not complete.
+var severity = []Code{
+	Terminated, Interrupted, Failed, Usage, Unhealthy, Unknown, Refused, Busy, RebootNeeded, Healthy,
+}
+
+// Worst gives the code of an aggregate: the worst of its members' codes, in the
+// order failed, unhealthy, unknown, refused, busy, reboot needed, healthy.
+func Worst(codes ...Code) Code {
+	worst := Healthy
+	rank := func(c Code) int {
+		if i := slices.Index(severity, c); i >= 0 {
+			return i
+		}
+		return slices.Index(severity, Failed)
+	}
+	for _, c := range codes {
+		if rank(c) < rank(worst) {
+			worst = c
+		}
+	}
+	return worst
+}
+
+// CodeOf decides the exit code of an error: that of the first Fault in it, that
+// of an interruption, and otherwise Failed. It is the only place where error
+// kinds become exit codes.
+func CodeOf(err error) Code {
+	if err == nil {
+		return Healthy
+	}
+	var stop *Interruption
+	if errors.As(err, &stop) {
+		return stop.Code()
+	}
+	var exit *Exit
+	if errors.As(err, &exit) {
+		return exit.Code
+	}
+	var fault *Fault
+	if errors.As(err, &fault) {
+		return fault.Code
+	}
+	if errors.Is(err, context.Canceled) {
+		return Interrupted
+	}
+	return Failed
+}
+
+// Exit is the error that a target returns. It says its own exit code, because
+// Mage asks only the outermost error for one.
+type Exit struct {
+	Code Code
+	Err  error
+}
+
+// Wrap makes the error of a target from the error of a run; nil stays nil.
+func Wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Exit{Code: CodeOf(err), Err: err}
+}
+
+// Error is the text of the error within.
+func (e *Exit) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error within.
+func (e *Exit) Unwrap() error { return e.Err }
+
+// ExitStatus is what Mage asks for.
+func (e *Exit) ExitStatus() int { return int(e.Code) }
+
+// Interruption is the cause of a context that a signal ended.
+type Interruption struct{ Signal os.Signal }
+
+// Error names the signal.
+func (i *Interruption) Error() string { return "stopped by " + i.Signal.String() }
+
+// Code is 128 and the signal's number.
+func (i *Interruption) Code() Code {
+	if i.Signal == syscall.SIGTERM {
+		return Terminated
+	}
+	return Interrupted
+}

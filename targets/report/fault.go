@@ -1,0 +1,71 @@
+package report
+
+import (
+	"slices"
+	"strings"
+)
+
+// Fault is an error that a person is to read: what was being done, where, why
+// it went wrong, and what to do about it. Code is the exit code it leads to.
+type Fault struct {
+	Code  Code
+	What  string // verb and object: "copy the closure"
+	Where string // machine, unit, file and line, when What does not say it
+	Why   error
+	Hint  string // what to do; a sentence without a full stop
+}
+
+// Error is one line: what, where and why. The hint is not part of it.
+func (f *Fault) Error() string {
+	parts := []string{f.What}
+	if f.Where != "" {
+		parts[0] += " (" + f.Where + ")"
+	}
+	if f.Why != nil {
+		parts = append(parts, f.Why.Error())
+	}
+	return strings.Join(parts, ": ")
+}
+
+// Unwrap gives the cause.
+func (f *Fault) Unwrap() error { return f.Why }
+
+// Fail is a fault that leads to exit code 1.
+func Fail(what string, why error, hint string) *Fault {
+	return &Fault{Code: Failed, What: what, Why: why, Hint: hint}
+}
+
+// Refuse is a fault that leads to exit code 4: nothing was changed.
+func Refuse(what string, why error, hint string) *Fault {
+	return &Fault{Code: Refused, What: what, Why: why, Hint: hint}
+}
+
+// Hints collects what an error advises, outermost first, each once. It walks
+// joined errors too.
+func Hints(err error) []string {
+	var hints []string
+	var walk func(error)
+	walk = func(err error) {
+		if fault, ok := err.(*Fault); ok && fault.Hint != "" { //nolint:errorlint // each link of the chain is looked at by itself
+			if !slices.Contains(hints, fault.Hint) {
+				hints = append(hints, fault.Hint)
+			}
+		}
+		switch inner := err.(type) { //nolint:errorlint // as above
+		case interface{ Unwrap() error }:
+			if next := inner.Unwrap(); next != nil {
+				walk(next)
+			}
+		case interface{ Unwrap() []error }:
+			for _, next := range inner.Unwrap() {
+				if next != nil {
+					walk(next)
+				}
+			}
+		}
+	}
+	if err != nil {
+		walk(err)
+	}
+	return hints
+}

@@ -1,0 +1,131 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Log takes the events of one program and hands them to the sink that all
+// programs of a process share. The zero Log discards.
+type Log struct {
+	program string
+	step    string
+	sink    Sink
+}
+
+// Sink takes events from any goroutine.
+type Sink interface{ Take(Event) }
+
+// NewLog gives the log of a process; For names the program it speaks of.
+func NewLog(sink Sink) *Log { return &Log{sink: sink} }
+
+// For gives the log of one program.
+func (l *Log) For(program string) *Log { return &Log{program: program, sink: l.sink} }
+
+// In gives the log of one step: "evaluate", "copy", "switch".
+func (l *Log) In(step string) *Log { return &Log{program: l.program, step: step, sink: l.sink} }
+
+// Infof says what is going on.
+func (l *Log) Infof(format string, args ...any) { l.say(Info, fmt.Sprintf(format, args...)) }
+
+// Warnf says what the reader ought to know although the run goes on.
+func (l *Log) Warnf(format string, args ...any) { l.say(Warning, fmt.Sprintf(format, args...)) }
+
+// Troublef says what went wrong.
+func (l *Log) Troublef(format string, args ...any) { l.say(Trouble, fmt.Sprintf(format, args...)) }
+
+// Progress says how many bytes of how many are done; total 0 means unknown.
+func (l *Log) Progress(done, total int64) {
+	l.take(Event{Level: Info, Done: done, Total: total})
+}
+
+func (l *Log) say(level Level, text string) {
+	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
+		line = strings.TrimRight(line, "\n")
+		if line == "" {
+			line = " "
+		}
+		l.take(Event{Level: level, Text: line})
+	}
+}
+
+func (l *Log) take(e Event) {
+	if l == nil || l.sink == nil {
+		return
+	}
+	e.Time, e.Program, e.Step = time.Now(), l.program, l.step
+	l.sink.Take(e)
+}
+
+// Lines gives a writer whose lines become events of level output: whole lines
+// only, however they are written. Close hands on a last line without an end.
+func (l *Log) Lines() io.WriteCloser { return &lines{log: l} }
+
+type lines struct {
+	mu  sync.Mutex
+	log *Log
+	buf []byte
+}
+
+// longestLine bounds what a line without an end may hold.
+const longestLine = 64 << 10
+
+func (w *lines) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.buf = append(w.buf, p...)
+	for {
+		end := bytes.IndexByte(w.buf, '\n')
+		if end < 0 && len(w.buf) < longestLine {
+			return len(p), nil
+		}
+		if end < 0 {
+			end = len(w.buf)
+		}
+		w.emit(w.buf[:end])
+		w.buf = w.buf[min(end+1, len(w.buf)):]
+	}
+}
+
+func (w *lines) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.buf) > 0 {
+		w.emit(w.buf)
+		w.buf = nil
+	}
+	return nil
+}
+
+// emit drops what a progress bar overwrote and makes the rest printable.
+func (w *lines) emit(line []byte) {
+	line = bytes.TrimRight(line, "\r")
+	if i := bytes.LastIndexByte(line, '\r'); i >= 0 {
+		line = line[i+1:]
+	}
+	text := strings.Map(printable, strings.ToValidUTF8(string(line), "\uFFFD"))
+	w.log.take(Event{Level: Output, Text: text + ifEmpty(text)})
+}
+
+// ifEmpty keeps an empty line an event with a text.
+func ifEmpty(text string) string {
+	if text == "" {
+		return " "
+	}
+	return ""
+}
+
+// printable drops what could move the cursor of whoever reads the log.
+func printable(r rune) rune {
+	if r == '\t' {
+		return r
+	}
+	if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
+		return -1
+	}
+	return r
+}

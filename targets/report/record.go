@@ -1,0 +1,133 @@
+package report
+
+import (
+	_ "embed" // the schema
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// RecordSchema is the JSON Schema (draft 2020-12) of a Record.
+//
+//go:embed record.schema.json
+var RecordSchema []byte
+
+// Record is what remains of a run: one JSON document at the path that REPORT
+// names.
+type Record struct {
+	Version  int       `json:"version"` // of this form, 1
+	Program  string    `json:"program"`
+	Group    string    `json:"group,omitempty"`
+	Method   string    `json:"method,omitempty"`
+	Machine  string    `json:"machine,omitempty"`
+	Verb     string    `json:"verb,omitempty"`
+	Started  time.Time `json:"started"`
+	Ended    time.Time `json:"ended"`
+	ExitCode Code      `json:"exit_code"`
+	Outcome  string    `json:"outcome"` // the exit code in words
+
+	Source     *Source   `json:"source,omitempty"`
+	Toplevel   string    `json:"toplevel,omitempty"`
+	Generation int       `json:"generation,omitempty"`
+	Changed    bool      `json:"changed"`
+	Copied     *Copied   `json:"copied,omitempty"`
+	Switch     *int      `json:"switch_exit_code,omitempty"`
+	Units      []Unit    `json:"units,omitempty"`
+	Timings    []Timing  `json:"timings,omitempty"`
+	Error      *Problem  `json:"error,omitempty"`
+	Members    []*Record `json:"members,omitempty"`
+
+	mu sync.Mutex
+}
+
+// Source says what was deployed from where.
+type Source struct {
+	Modules string `json:"modules"` // where the machine's modules came from
+	Hash    string `json:"hash"`    // SHA-256 of everything that was evaluated
+	Nixpkgs string `json:"nixpkgs"`
+	Cached  bool   `json:"evaluation_cached"`
+}
+
+// Copied says what went to the machine.
+type Copied struct {
+	Paths int   `json:"paths"`
+	Bytes int64 `json:"bytes"` // as exported, before compression
+}
+
+// Unit is one unit that the verdict speaks of.
+type Unit struct {
+	Name       string   `json:"name"`
+	Fault      string   `json:"fault"`
+	Result     string   `json:"result,omitempty"`
+	ExitStatus int      `json:"exit_status"`
+	Restarts   int      `json:"restarts"`
+	Journal    []string `json:"journal,omitempty"`
+}
+
+// Timing is how long a step took.
+type Timing struct {
+	Step    string  `json:"step"`
+	Seconds float64 `json:"seconds"`
+}
+
+// Problem is an error in its four parts.
+type Problem struct {
+	What  string   `json:"what"`
+	Hints []string `json:"hints,omitempty"`
+}
+
+// Time measures a step: call what it returns when the step ends.
+func (r *Record) Time(step string) func() {
+	started := time.Now()
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.Timings = append(r.Timings, Timing{Step: step, Seconds: time.Since(started).Seconds()})
+	}
+}
+
+// Add makes a record one member of this one.
+func (r *Record) Add(member *Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Members = append(r.Members, member)
+}
+
+// Close notes how the run ended.
+func (r *Record) Close(err error) {
+	r.Version, r.Ended, r.ExitCode = 1, time.Now(), CodeOf(err)
+	r.Outcome = r.ExitCode.String()
+	if err != nil {
+		r.Error = &Problem{What: err.Error(), Hints: Hints(err)}
+	}
+}
+
+// Write puts the record at path, whole or not at all.
+func (r *Record) Write(path string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write record: %w", err)
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".record-*")
+	if err != nil {
+		return fmt.Errorf("write record: %w", err)
+	}
+	defer func() { _ = os.Remove(file.Name()) }()
+	_, err = file.Write(append(text, '\n'))
+	if err == nil {
+		err = file.Sync()
+	}
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write record: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+const (
+	stuckAfter = time.Second     // without an end, the lease may not have been read
+	killDelay  = 3 * time.Second // for a killed command to be reported, and for the sleeps on the other side
+)
+
+// cancelled ends a command whose context has ended, and says so if it can't.
+func (r *running) cancelled(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if r.stop(context.WithoutCancel(ctx)) {
+		return fmt.Errorf("run on %s: %w", r.conn, cause)
+	}
+	select {
+	case <-r.conn.ended:
+		return fmt.Errorf("run on %s: %w (and contact was lost before it had stopped)", r.conn, cause)
+	default:
+		return fmt.Errorf("run on %s: %w (told to stop, but it may still run there)", r.conn, cause)
+	}
+}
+
+// stop tells whether the command is known to have ended.
+func (r *running) stop(ctx context.Context) bool {
+	r.feed.stop()
+	missing, group := r.out.state()
+	if missing > 0 {
+		// Nothing reads the lease yet, a hanging login shell for instance.
+		_ = r.session.Signal(ssh.SIGTERM)
+	}
+	patience := r.cmd.grace() + killDelay
+	if r.cmd.Stdin == nil && missing == 0 {
+		return r.wait(patience)
+	}
+	if r.wait(stuckAfter) {
+		return true
+	}
+	// With input that the command does not read, the end of the lease is stuck
+	// behind it. The signal is heard where sshd passes signals on; the way that
+	// always works is another session.
+	_ = r.session.Signal(ssh.SIGTERM)
+	if group != "" && group != "0" {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		seconds := int(max(time.Second, r.cmd.grace()) / time.Second)
+		_ = r.conn.Run(ctx, Command{Script: killer, Args: []string{group, strconv.Itoa(seconds)}, Root: r.cmd.Root, Grace: time.Second})
+	}
+	return r.wait(killDelay)
+}
+
+func (r *running) wait(limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-r.ended:
+		return true
+	case <-timer.C:
+		return false
+	}
+}

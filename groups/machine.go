@@ -1,0 +1,26 @@
+package groups
+
+// Machine is one NixOS host of a group.
+type Machine struct {
+	Name        string // lower-case words joined by hyphens: "db-1"
+	Description string // one line, for listings
+	Internal    bool   // exists for its group, is not offered to front-ends
+	System      string // platform as Nix writes it; empty means DefaultSystem
+	Modules     []string
+	Needs       []string // machines of the group that must be healthy before it
+	Placement   Placement
+}
+
+// DefaultSystem is the platform of a machine that names none.
+const DefaultSystem = "x86_64-linux"
+
+// Platform is the machine's platform as Nix writes it.
+func (m Machine) Platform() string {
+	if m.System == "" {
+		return DefaultSystem
+	}
+	return m.System
+}
+
+// Published tells whether callers may deploy the machine by its name.
+func (m Machine) Published() bool { return !m.Internal }

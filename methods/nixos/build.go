@@ -1,0 +1,42 @@
+package nixos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// Build builds an evaluated system and returns its toplevel, a store path with
+// a root against garbage collection. What is built already costs nothing.
+func (t *Tool) Build(ctx context.Context, e Evaluation) (string, error) {
+	link := filepath.Join(e.dir, "toplevel")
+	if toplevel, ok := rooted(link); ok {
+		return toplevel, nil
+	}
+	_, err := t.stream(ctx, t.log.In("build"), "nix-store", "--realise", e.Derivation, "--add-root", link, "--indirect")
+	if err != nil {
+		return "", buildError(ctx, err)
+	}
+	toplevel, ok := rooted(link)
+	if !ok {
+		return "", fmt.Errorf("build %s: nix made no toplevel", e.Derivation)
+	}
+	return toplevel, nil
+}
+
+func buildError(ctx context.Context, err error) error {
+	var failure *child.Error
+	if ctx.Err() != nil || !errors.As(err, &failure) {
+		return err
+	}
+	hint := "nix-store --read-log DERIVATION shows the whole log; nothing was changed on any machine"
+	if strings.Contains(failure.Stderr, "No space left on device") {
+		hint = "the disk of this host is full: nix-collect-garbage frees what nothing uses"
+	}
+	return report.Refuse("build the system", errors.New(lastError(failure.Stderr)), hint)
+}

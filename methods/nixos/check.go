@@ -1,0 +1,42 @@
+package nixos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"fediversity.eu/slipway/methods/remote"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// Check asks a new system whether it may replace the one that runs: its
+// pre-switch checks and inhibitors. A refusal is exit code 4: nothing was
+// changed yet. Systems from before the verb "check" have nothing to ask.
+func Check(ctx context.Context, conn *remote.Conn, toplevel string, log *report.Log) error {
+	var said tailWriter
+	err := conn.Run(ctx, remote.Command{
+		Script: `exec </dev/null; "$1"/bin/switch-to-configuration check 2>&1`, Args: []string{toplevel},
+		Stdout: &said, Root: true,
+	})
+	var exit *remote.ExitError
+	if err == nil {
+		return nil
+	}
+	if !errors.As(err, &exit) {
+		return fmt.Errorf("check the new system: %w", err)
+	}
+	text := strings.TrimSpace(said.String())
+	switch {
+	case exit.Status == int(lockHeld):
+		return busySwitch("check the new system")
+	case exit.Status == 126 || exit.Status == 127:
+		return report.Refuse("check the new system", fmt.Errorf("its switch program can't be run there: %s", text),
+			"was the system built for this machine? nothing was changed")
+	case strings.Contains(strings.ToLower(text), "usage:"):
+		log.In("check").Infof("the new system is too old to have checks before the switch")
+		return nil
+	}
+	return report.Refuse("check the new system", fmt.Errorf("it refuses to be switched to:\n%s", text),
+		"nothing was changed on the machine but the copied closure")
+}

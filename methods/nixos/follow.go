@@ -1,0 +1,126 @@
+package nixos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"fediversity.eu/slipway/internal/journal"
+	"fediversity.eu/slipway/internal/wait"
+	"fediversity.eu/slipway/methods/remote"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// followScript waits a little for a unit to end, then prints its state and what
+// it wrote to the journal since a cursor.
+const followScript = `
+n=0
+while [ $n -lt 20 ]; do
+  sub=$(systemctl show --value --property=SubState "$1")
+  [ "$sub" = running ] || [ "$sub" = start ] || break
+  n=$((n+1)); sleep 0.1
+done
+systemctl show --property=LoadState,ActiveState,SubState,Result,ExecMainCode,ExecMainStatus,InvocationID "$1"
+id=$(systemctl show --value --property=InvocationID "$1")
+[ -n "$id" ] || exit 0
+journalctl --sync 2>/dev/null
+if [ -n "$2" ]; then journalctl --quiet --output=json --output-fields=MESSAGE "_SYSTEMD_INVOCATION_ID=$id" --after-cursor="$2"
+else journalctl --quiet --output=json --output-fields=MESSAGE "_SYSTEMD_INVOCATION_ID=$id"; fi`
+
+// Follow waits until the unit of a switch has ended and passes on what it says.
+// A connection that is lost is only a look missed: Follow makes a new one for
+// as long as limit allows. It returns the connection that it ended with.
+func Follow(ctx context.Context, conn *remote.Conn, unit string, limit time.Duration, log *report.Log) (*remote.Conn, Switched, error) {
+	log = log.In("switch")
+	lines := log.Lines()
+	defer func() { _ = lines.Close() }()
+	var ended Switched
+	cursor, lost := "", false
+	w := wait.For{What: "the switch to end (unit " + unit + ")", Limit: limit, Try: lookLimit, Interval: 100 * time.Millisecond}
+	err := w.Until(ctx, func(ctx context.Context) error {
+		if lost {
+			again, err := conn.Reconnect(ctx)
+			if err != nil {
+				return err
+			}
+			_ = conn.Close()
+			conn, lost = again, false
+			log.Infof("connected again")
+		}
+		out, err := conn.Output(ctx, followScript, unit, cursor)
+		var exit *remote.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			lost = true
+			log.Warnf("connection lost; the switch goes on without it")
+			return err
+		}
+		seen := parseFollowed(string(out))
+		for _, line := range seen.lines {
+			_, _ = lines.Write(append([]byte(line), '\n'))
+		}
+		if seen.cursor != "" {
+			cursor = seen.cursor
+		}
+		switch {
+		case seen.properties["LoadState"] == "not-found":
+			return wait.Stop(&report.Fault{
+				Code: report.Unknown, What: "follow the switch", Why: fmt.Errorf("unit %s is gone: the machine rebooted, or somebody collected it", unit),
+				Hint: "the next run looks what became of it",
+			})
+		case seen.running():
+			return errors.New("it is still running")
+		}
+		ended, err = seen.switched()
+		return err
+	})
+	var timeout *wait.TimeoutError
+	if errors.As(err, &timeout) {
+		err = &report.Fault{
+			Code: report.Unknown, What: "follow the switch", Why: err,
+			Hint: "the switch may still be running on the machine: the next run finds it; SSH_SWITCH_TIMEOUT sets the limit",
+		}
+	}
+	return conn, ended, err
+}
+
+// lookLimit is how long one look at the switch may take before its connection
+// counts as lost.
+const lookLimit = 30 * time.Second
+
+// followed is what one look at a switch found.
+type followed struct {
+	properties map[string]string
+	lines      []string
+	cursor     string
+}
+
+func parseFollowed(text string) followed {
+	f := followed{properties: map[string]string{}}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if key, value, ok := strings.Cut(line, "="); ok && !strings.HasPrefix(line, "{") {
+			f.properties[key] = value
+		}
+	}
+	for _, entry := range journal.Parse(text) {
+		f.cursor = entry.Cursor
+		f.lines = append(f.lines, entry.Message)
+	}
+	return f
+}
+
+func (f followed) running() bool {
+	sub := f.properties["SubState"]
+	return sub == "running" || sub == "start" || f.properties["ActiveState"] == "deactivating"
+}
+
+func (f followed) switched() (Switched, error) {
+	status, err := strconv.Atoi(f.properties["ExecMainStatus"])
+	if err != nil || f.properties["Result"] == "" {
+		return Switched{}, fmt.Errorf("its state can't be read: %v", f.properties)
+	}
+	return Switched{Code: SwitchCode(status), Result: f.properties["Result"]}, nil
+}

@@ -1,0 +1,128 @@
+package nixos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"fediversity.eu/slipway/methods/remote"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// lockScript takes the machine's deployment lock for as long as it is fed: a
+// line every now and then. When nothing comes for a minute, or its input ends,
+// or its session dies, the lock is free again. A shell that can't read with a
+// time limit holds it until its input ends.
+const lockScript = `
+umask 077; mkdir -p /run/slipway
+exec 9>>/run/slipway/lock
+if ! flock -n 9; then cat /run/slipway/holder 2>/dev/null; exit 75; fi
+printf '%s, since %s\n' "$1" "$(date -u '+%F %T UTC')" > /run/slipway/holder
+echo held
+(read -t 1 x </dev/null) 2>/dev/null
+limit=; [ $? -le 1 ] && limit='-t 60'
+while read $limit x; do :; done`
+
+// lockBeat is how often the holder of a lock says that it is still there.
+const lockBeat = 15 * time.Second
+
+// Lock takes the deployment lock of a machine, so that two runs never change
+// one machine at once, and returns what releases it. Whoever holds it is named
+// in the error (exit code 75).
+func Lock(ctx context.Context, conn *remote.Conn, holder string) (release func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	reader, writer := io.Pipe()
+	answer := &firstLine{got: make(chan struct{})}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- conn.Run(ctx, remote.Command{
+			Script: lockScript, Args: []string{holder}, Stdin: reader, Stdout: answer, Root: true,
+		})
+	}()
+	release = func() {
+		_ = writer.Close()
+		select {
+		case <-ended:
+		case <-time.After(lockBeat):
+		}
+		cancel()
+	}
+	select {
+	case <-answer.got:
+	case err := <-ended:
+		cancel()
+		_ = writer.Close()
+		return nil, lockError(err, answer.text())
+	case <-ctx.Done():
+		cancel()
+		_ = writer.Close()
+		return nil, context.Cause(ctx)
+	}
+	if text := answer.text(); text != "held" {
+		release()
+		return nil, lockError(&remote.ExitError{Status: int(report.Busy)}, text)
+	}
+	go beat(ctx, writer)
+	return release, nil
+}
+
+func beat(ctx context.Context, to io.Writer) {
+	ticker := time.NewTicker(lockBeat)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if _, err := io.WriteString(to, "\n"); err != nil {
+				return
+			}
+		}
+	}
+}
+
+func lockError(err error, said string) error {
+	var exit *remote.ExitError
+	if !errors.As(err, &exit) || exit.Status != int(report.Busy) {
+		return fmt.Errorf("lock the machine: %w", err)
+	}
+	if said == "" {
+		said = "an unknown run"
+	}
+	return &report.Fault{
+		Code: report.Busy, What: "lock the machine", Why: fmt.Errorf("it is being deployed to by %s", said),
+		Hint: "try again when that run has ended; nothing was changed",
+	}
+}
+
+// firstLine keeps the first line that is written to it.
+type firstLine struct {
+	mu   sync.Mutex
+	buf  []byte
+	done bool
+	got  chan struct{}
+}
+
+func (f *firstLine) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.done {
+		f.buf = append(f.buf, p...)
+		if strings.ContainsRune(string(f.buf), '\n') {
+			f.done = true
+			close(f.got)
+		}
+	}
+	return len(p), nil
+}
+
+func (f *firstLine) text() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	line, _, _ := strings.Cut(string(f.buf), "\n")
+	return line
+}

@@ -1,0 +1,173 @@
+package nixos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"fediversity.eu/slipway/methods/remote"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// Machine is what a NixOS machine says of itself, at one moment.
+type Machine struct {
+	NixOS      bool
+	OS         string // ID of os-release
+	Hardware   string // as uname writes it: "x86_64"
+	Current    string // toplevel that runs
+	Profile    string // toplevel of the system profile, the default at the next boot
+	Generation int    // number of the profile's generation; 0 means none
+	BootID     string
+	Nix        string // version
+	FreeBytes  int64  // on the file system of /nix/store; 0 means not known
+	Tools      map[string]bool
+	Switching  []string // units of switches that are not collected yet
+	Pending    string   // toplevel of a switch that did not end well
+}
+
+const (
+	systemProfile = "/nix/var/nix/profiles/system"
+	// pendingFile holds the toplevel of a switch from its start until it was
+	// seen to end well: the link of the current system moves in the middle of a
+	// switch and proves nothing. It lies in /run: a boot makes whole.
+	pendingFile = "/run/slipway/switching"
+	unitPrefix  = "slipway-switch-"
+)
+
+const inspectScript = `
+say() { printf '%s=%s\n' "$1" "$2"; }
+[ -e /etc/NIXOS ] && say nixos 1
+say os "$(. /etc/os-release 2>/dev/null; echo "$ID")"
+say hardware "$(uname -m)"
+say current "$(readlink -f /run/current-system)"
+say profile "$(readlink -f ` + systemProfile + `)"
+say generation "$(readlink ` + systemProfile + `)"
+say boot "$(cat /proc/sys/kernel/random/boot_id)"
+say nix "$(nix-store --version 2>/dev/null)"
+say free "$(df -Pk /nix/store 2>/dev/null | tail -n 1)"
+for tool in zstd gzip flock systemctl systemd-run; do command -v $tool >/dev/null 2>&1 && say tool $tool; done
+for unit in $(systemctl list-units --all --plain --no-legend '` + unitPrefix + `*' 2>/dev/null | cut -d' ' -f1); do say switching $unit; done
+say pending "$(cat ` + pendingFile + ` 2>/dev/null)"
+:`
+
+// Inspect asks a machine about itself.
+func Inspect(ctx context.Context, conn *remote.Conn) (Machine, error) {
+	out, err := conn.Output(ctx, inspectScript)
+	if err != nil {
+		return Machine{}, fmt.Errorf("inspect the machine: %w", err)
+	}
+	return parseMachine(string(out)), nil
+}
+
+func parseMachine(text string) Machine {
+	m := Machine{Tools: map[string]bool{}}
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(strings.TrimRight(line, "\n"), "=")
+		switch key {
+		case "nixos":
+			m.NixOS = true
+		case "os":
+			m.OS = value
+		case "hardware":
+			m.Hardware = value
+		case "current":
+			m.Current = storePath(value)
+		case "profile":
+			m.Profile = storePath(value)
+		case "generation":
+			m.Generation = generationOf(value)
+		case "boot":
+			m.BootID = value
+		case "nix":
+			m.Nix = value
+		case "free":
+			m.FreeBytes = freeOf(value)
+		case "tool":
+			m.Tools[value] = true
+		case "switching":
+			m.Switching = append(m.Switching, value)
+		case "pending":
+			m.Pending = storePath(value)
+		}
+	}
+	return m
+}
+
+// storePath is empty for what lies elsewhere: a link that leads nowhere reads
+// as its own name.
+func storePath(value string) string {
+	if strings.HasPrefix(value, "/nix/store/") {
+		return value
+	}
+	return ""
+}
+
+// generationOf reads the number in "system-12-link".
+func generationOf(link string) int {
+	number, ok := strings.CutPrefix(link[strings.LastIndexByte(link, '/')+1:], "system-")
+	if !ok {
+		return 0
+	}
+	number, ok = strings.CutSuffix(number, "-link")
+	n, err := strconv.Atoi(number)
+	if !ok || err != nil {
+		return 0
+	}
+	return n
+}
+
+// freeOf reads the fourth column of a line of "df -Pk" (POSIX.1-2017, df), the
+// available space in KiB.
+func freeOf(line string) int64 {
+	fields := strings.Fields(line)
+	if len(fields) < 6 {
+		return 0
+	}
+	n, err := strconv.ParseInt(fields[3], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n << 10
+}
+
+// hardware gives the machine hardware names on which a platform of Nix runs.
+var hardware = map[string][]string{
+	"x86_64-linux":  {"x86_64"},
+	"i686-linux":    {"i686", "x86_64"},
+	"aarch64-linux": {"aarch64"},
+	"armv7l-linux":  {"armv7l", "aarch64"},
+	"riscv64-linux": {"riscv64"},
+}
+
+// Accept tells whether a system of a platform can be deployed to the machine.
+// It names everything that stands in the way at once.
+func (m Machine) Accept(platform string) error {
+	var faults []error
+	if !m.NixOS && m.OS != "nixos" {
+		faults = append(faults, fmt.Errorf("it runs %q, not NixOS (no /etc/NIXOS, no ID=nixos in /etc/os-release)", m.OS))
+	}
+	if m.Nix == "" {
+		faults = append(faults, errors.New("it has no nix-store on the PATH of an ssh session"))
+	}
+	if !m.Tools["systemctl"] || !m.Tools["systemd-run"] {
+		faults = append(faults, errors.New("it has no systemctl or no systemd-run"))
+	}
+	if !runsOn(platform, m.Hardware) {
+		faults = append(faults, fmt.Errorf("its hardware is %q, the system is for %s", m.Hardware, platform))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return report.Refuse("accept the machine as a target", err, "check the machine's address, or install NixOS on it first; nothing was changed")
+	}
+	return nil
+}
+
+func runsOn(platform, name string) bool {
+	for _, known := range hardware[platform] {
+		if known == name {
+			return true
+		}
+	}
+	return strings.HasPrefix(platform, name+"-")
+}

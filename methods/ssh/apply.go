@@ -1,0 +1,187 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/methods/nixos"
+	"fediversity.eu/slipway/methods/remote"
+	"fediversity.eu/slipway/methods/verdict"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// apply deploys a machine: build, copy, check, set the profile, switch, judge.
+type apply struct {
+	reach     *reach
+	blueprint *nixos.Blueprint
+	deploy    DeployKeys
+	verdict   VerdictKeys
+}
+
+func (a *apply) Coordinates() []any {
+	return append(append(a.reach.coordinates(), a.blueprint.Coordinates()...), &a.deploy, &a.verdict)
+}
+
+func (a *apply) Run(ctx context.Context, run *methods.Run) error {
+	return classify(a.run(ctx, run))
+}
+
+func (a *apply) run(ctx context.Context, run *methods.Run) error {
+	if !a.reach.local() {
+		if _, err := a.reach.keys.target(); err != nil {
+			return err // before anything is built for coordinates that can't be used
+		}
+	}
+	built, err := a.blueprint.Build(ctx, run)
+	if err != nil {
+		return err
+	}
+	conn, reached, err := a.reach.up(ctx, run)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	release, err := nixos.Lock(ctx, conn, run.Program)
+	if err != nil {
+		return err
+	}
+	defer func() { release() }()
+	machine, err := a.reach.inspect(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if err := a.unfinished(ctx, conn, machine, run.Log); err != nil {
+		return err
+	}
+	window := verdict.Window{Limit: time.Duration(a.verdict.Limit)}
+	code := 0
+	if machine.Current == built.Toplevel && machine.Profile == built.Toplevel && machine.Pending == "" {
+		run.Log.Infof("nothing changed: %s runs already", built.Toplevel)
+		run.Record.Generation = machine.Generation
+	} else {
+		window.Calm = verdict.CalmAfterSwitch
+		var ended nixos.Switched
+		if conn, ended, err = a.replace(ctx, run, conn, machine, built); err != nil {
+			return err
+		}
+		code = int(ended.Code)
+	}
+	if err := judge(ctx, conn, run, window, code); err != nil {
+		return err
+	}
+	if reached.URL != "" {
+		_, err = fmt.Fprintln(run.Out, reached.URL)
+	}
+	return err
+}
+
+// unfinished looks for switches that an earlier run left behind. One that still
+// runs is not disturbed; one that ended is reported and collected.
+func (a *apply) unfinished(ctx context.Context, conn *remote.Conn, machine nixos.Machine, log *report.Log) error {
+	for _, unit := range machine.Switching {
+		log.Warnf("an earlier run left the switch %s behind; waiting for its end", unit)
+		_, ended, err := nixos.Follow(ctx, conn, unit, time.Duration(a.deploy.Switch), log)
+		if err != nil {
+			return err
+		}
+		if err := nixos.Collect(ctx, conn, unit, &ended); err != nil {
+			return err
+		}
+		log.Warnf("it ended with exit code %d (%s); %s runs", ended.Code, ended.Result, ended.Current)
+	}
+	return nil
+}
+
+// replace makes the built system the machine's system. It returns the
+// connection that is good afterwards.
+func (a *apply) replace(ctx context.Context, run *methods.Run, conn *remote.Conn, machine nixos.Machine, built nixos.Built) (*remote.Conn, nixos.Switched, error) {
+	log, none := run.Log, nixos.Switched{}
+	closure, err := built.Tool.Closure(ctx, built.Toplevel)
+	if err != nil {
+		return conn, none, err
+	}
+	done := run.Record.Time("copy")
+	copied, err := built.Tool.Copy(ctx, conn, machine, closure, nixos.CopyOptions{Substitute: bool(a.deploy.Substitute)})
+	done()
+	if err != nil {
+		return conn, none, err
+	}
+	run.Record.Copied = &report.Copied{Paths: copied.Paths, Bytes: copied.Bytes}
+	if err := nixos.Check(ctx, conn, built.Toplevel, log); err != nil {
+		return conn, none, err
+	}
+	run.Record.Changed = true
+	generation, err := nixos.SetProfile(ctx, conn, built.Toplevel)
+	if err != nil {
+		return conn, none, err
+	}
+	run.Record.Generation = generation
+	log.In("switch").Infof("generation %d, %s", generation, built.Toplevel)
+	done = run.Record.Time("switch")
+	conn, ended, err := a.toNew(ctx, run, conn, built.Toplevel)
+	done()
+	if err != nil {
+		return conn, ended, err
+	}
+	code := int(ended.Code)
+	run.Record.Switch = &code
+	if err := ended.Err(built.Toplevel); err != nil {
+		return conn, ended, errors.Join(err, a.restore(ctx, conn, machine, ended, built.Toplevel, log))
+	}
+	return conn, ended, nil
+}
+
+// toNew starts the switch, follows it to its end and collects it.
+func (a *apply) toNew(ctx context.Context, run *methods.Run, conn *remote.Conn, toplevel string) (*remote.Conn, nixos.Switched, error) {
+	unit, err := nixos.StartSwitch(ctx, conn, toplevel)
+	if err != nil {
+		return conn, nixos.Switched{}, err
+	}
+	now, ended, err := nixos.Follow(ctx, conn, unit, time.Duration(a.deploy.Switch), run.Log)
+	if err != nil {
+		return now, ended, err
+	}
+	return now, ended, nixos.Collect(ctx, now, unit, &ended)
+}
+
+// restore takes the profile back to where it was when the switch left the
+// running system alone: what never ran must not run at the next boot.
+func (a *apply) restore(ctx context.Context, conn *remote.Conn, machine nixos.Machine, ended nixos.Switched, toplevel string, log *report.Log) error {
+	if !ended.Untouched(toplevel) || machine.Generation == 0 {
+		return nil
+	}
+	if err := nixos.RestoreProfile(ctx, conn, machine.Generation); err != nil {
+		return err
+	}
+	log.Infof("the system profile is back at generation %d", machine.Generation)
+	return nil
+}
+
+// judge ends a run: the units must be well, and what the switch said must agree
+// with them.
+func judge(ctx context.Context, conn *remote.Conn, run *methods.Run, window verdict.Window, switchCode int) error {
+	done := run.Record.Time("verdict")
+	v, err := verdict.Watch(ctx, conn, window, run.Log.In("verdict"))
+	done()
+	if err != nil {
+		return err
+	}
+	for _, finding := range v.Findings {
+		run.Record.Units = append(run.Record.Units, finding.Record())
+	}
+	if err := v.Err(); err != nil {
+		return err
+	}
+	if switchCode != 0 {
+		return &report.Fault{
+			Code: report.Unhealthy, What: "judge the machine",
+			Why:  fmt.Errorf("the switch reported failed units (exit code %d), but none is failed now", switchCode),
+			Hint: "its output above names them; verify looks again",
+		}
+	}
+	run.Log.In("verdict").Infof("healthy (%d units)", v.Units)
+	return nil
+}

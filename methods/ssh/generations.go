@@ -1,0 +1,48 @@
+package ssh
+
+import (
+	"context"
+	"fmt"
+
+	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/methods/nixos"
+)
+
+// generations lists what a machine could go back to: number, toplevel, and
+// whether it is the profile's and whether it runs.
+type generations struct{ reach *reach }
+
+func (g *generations) Coordinates() []any { return g.reach.coordinates() }
+
+func (g *generations) Run(ctx context.Context, run *methods.Run) error {
+	return classify(g.run(ctx, run))
+}
+
+func (g *generations) run(ctx context.Context, run *methods.Run) error {
+	conn, _, err := g.reach.dial(ctx, run)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	machine, err := g.reach.inspect(ctx, conn)
+	if err != nil {
+		return err
+	}
+	list, err := nixos.Generations(ctx, conn, machine)
+	if err != nil {
+		return err
+	}
+	for _, generation := range list {
+		marks := ""
+		if generation.Current {
+			marks += " default"
+		}
+		if generation.Toplevel == machine.Current {
+			marks += " running"
+		}
+		if _, err := fmt.Fprintf(run.Out, "%d %s%s\n", generation.Number, generation.Toplevel, marks); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,29 @@
+package ssh
+
+import "fediversity.eu/slipway/targets/env"
+
+// Keys are the coordinates of a machine that is reached over ssh.
+type Keys struct {
+	Host    env.Host  `env:"SSH_HOST,required" scope:"machine" desc:"name or address of the machine"`
+	Port    env.Port  `env:"SSH_PORT,default=22" scope:"machine" desc:"port of its ssh server"`
+	HostKey env.Lines `env:"SSH_HOST_KEY,required" scope:"machine" desc:"public host keys of the machine, one a line, as ssh-keyscan prints them or as they stand in /etc/ssh/ssh_host_*_key.pub"`
+
+	User      string       `env:"SSH_USER,default=root" desc:"user to log in as; any but root needs sudo without a password"`
+	Key       env.Secret   `env:"SSH_KEY" desc:"private key that opens the machine, in OpenSSH or PEM form, without a passphrase"`
+	Agent     env.Path     `env:"SSH_AUTH_SOCK" desc:"socket of an ssh agent that holds keys"`
+	Jump      env.Text     `env:"SSH_JUMP" desc:"hosts to go through, as user@host:port, separated by commas"`
+	JumpKeys  env.Lines    `env:"SSH_JUMP_HOST_KEY" desc:"public host keys of the hosts to go through, one a line"`
+	Connect   env.Duration `env:"SSH_CONNECT_TIMEOUT,default=30s" desc:"how long a connection may take, from address to login"`
+	KeepAlive env.Duration `env:"SSH_KEEPALIVE,default=15s" desc:"how often an idle connection is tried; three that go unanswered end it"`
+}
+
+// DeployKeys are the further coordinates of a deployment.
+type DeployKeys struct {
+	Substitute env.Bool     `env:"SSH_SUBSTITUTE,default=false" desc:"whether the machine first fetches what it can from its own binary caches"`
+	Switch     env.Duration `env:"SSH_SWITCH_TIMEOUT,default=15m" desc:"how long a switch may take before its outcome counts as unknown"`
+}
+
+// VerdictKeys are the coordinates of a verdict.
+type VerdictKeys struct {
+	Limit env.Duration `env:"VERDICT_TIMEOUT,default=5m" desc:"how long the units of a machine may take to settle"`
+}

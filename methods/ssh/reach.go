@@ -1,0 +1,144 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	xssh "golang.org/x/crypto/ssh"
+
+	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/methods/nixos"
+	"fediversity.eu/slipway/methods/remote"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// reach is how a task gets to its machine: by the coordinates, or over the host
+// that booted it.
+type reach struct {
+	deployment methods.Deployment
+	host       Host
+	keys       Keys
+}
+
+func (r *reach) coordinates() []any {
+	if r.local() {
+		return nil // Slipway made the machine and knows how to reach it
+	}
+	return []any{&r.keys}
+}
+
+func (r *reach) local() bool {
+	_, ok := r.deployment.Machine.Placement.(groups.Local)
+	return ok
+}
+
+// dial connects to the machine as it is.
+func (r *reach) dial(ctx context.Context, run *methods.Run) (*remote.Conn, Reached, error) {
+	if !r.local() {
+		return r.connect(ctx, run, Reached{})
+	}
+	reached, err := r.host.Find(ctx, run, r.deployment)
+	if err != nil {
+		return nil, Reached{}, err
+	}
+	return r.connect(ctx, run, reached)
+}
+
+// up boots the machine if it is one that Slipway boots, then connects.
+func (r *reach) up(ctx context.Context, run *methods.Run) (*remote.Conn, Reached, error) {
+	if !r.local() {
+		return r.connect(ctx, run, Reached{})
+	}
+	done := run.Record.Time("boot")
+	reached, err := r.host.Up(ctx, run, r.deployment)
+	done()
+	if err != nil {
+		return nil, Reached{}, err
+	}
+	return r.connect(ctx, run, reached)
+}
+
+func (r *reach) connect(ctx context.Context, run *methods.Run, reached Reached) (*remote.Conn, Reached, error) {
+	target := reached.Target
+	if !r.local() {
+		var err error
+		if target, err = r.keys.target(); err != nil {
+			return nil, reached, err
+		}
+	}
+	done := run.Record.Time("connect")
+	conn, err := remote.Dial(ctx, target)
+	done()
+	if err != nil {
+		return nil, reached, err
+	}
+	for _, note := range conn.Notes() {
+		run.Log.Warnf("%s", note)
+	}
+	run.Log.Infof("%s %s is %s", r.deployment.Group.Name, r.deployment.Machine.Name, conn)
+	return conn, reached, nil
+}
+
+// target makes plain values of the coordinates. It names everything that is
+// wrong with them at once.
+func (k Keys) target() (remote.Target, error) {
+	t := remote.Target{
+		Host: string(k.Host), Port: int(k.Port), User: k.User, HostKeys: k.HostKey,
+		AgentSocket:    string(k.Agent),
+		ConnectTimeout: time.Duration(k.Connect), KeepAlive: time.Duration(k.KeepAlive),
+	}
+	var faults []error
+	if k.Key.IsSet() {
+		signer, err := remote.ParsePrivateKey([]byte(k.Key.Reveal()))
+		if err != nil {
+			faults = append(faults, fmt.Errorf("SSH_KEY: %w", err))
+		}
+		t.Keys = []xssh.Signer{signer}
+	}
+	if !k.Key.IsSet() && k.Agent == "" {
+		faults = append(faults, errors.New("SSH_KEY, SSH_KEY_FILE or SSH_AUTH_SOCK: none is set, and nothing else opens the machine"))
+	}
+	jumps, err := remote.ParseJump(string(k.Jump))
+	if err != nil {
+		faults = append(faults, fmt.Errorf("SSH_JUMP: %w", err))
+	}
+	for i := range jumps {
+		jumps[i].HostKeys = k.JumpKeys
+	}
+	t.Jumps = jumps
+	if err := errors.Join(faults...); err != nil {
+		return t, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err, Hint: "nothing was started"}
+	}
+	return t, nil
+}
+
+// inspect asks the machine about itself and refuses one that can't be deployed
+// to.
+func (r *reach) inspect(ctx context.Context, conn *remote.Conn) (nixos.Machine, error) {
+	machine, err := nixos.Inspect(ctx, conn)
+	if err != nil {
+		return machine, err
+	}
+	return machine, machine.Accept(r.deployment.Machine.Platform())
+}
+
+// classify gives an error of the connection its exit code: refused where the
+// machine or we turned the contact down before anything happened, and unknown
+// where contact was not made or was lost.
+func classify(err error) error {
+	var fault *report.Fault
+	var contact *remote.Error
+	if err == nil || errors.As(err, &fault) || !errors.As(err, &contact) {
+		return err
+	}
+	code := report.Unknown
+	switch contact.Class { //nolint:exhaustive // the others are about the network
+	case remote.HostKeyUnknown, remote.HostKeyChanged, remote.HostKeyWrongType, remote.HostKeyRevoked,
+		remote.Unauthenticated, remote.SessionRefused, remote.ForwardRefused, remote.ShellRefused, remote.SudoRefused:
+		code = report.Refused
+	}
+	return &report.Fault{Code: code, What: contact.Class.String(), Why: err, Hint: contact.Hint}
+}

@@ -1,0 +1,87 @@
+// Package ssh is the method that deploys to a NixOS machine that is there: it
+// builds here, copies over ssh, switches there, and judges. It also serves the
+// machines that Slipway boots on the host it runs on, which it boots first.
+package ssh
+
+import (
+	"context"
+
+	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/methods/nixos"
+	"fediversity.eu/slipway/methods/remote"
+)
+
+// Name is how programs call the method.
+const Name = "ssh"
+
+// Method deploys over ssh.
+type Method struct {
+	host    Host
+	standIn nixos.StandIn
+}
+
+// Host boots machines on the host that Slipway runs on.
+type Host interface {
+	// Up boots a machine, unless it runs already, and says how to reach it.
+	Up(ctx context.Context, run *methods.Run, d methods.Deployment) (Reached, error)
+	// Find says how to reach a machine that runs.
+	Find(ctx context.Context, run *methods.Run, d methods.Deployment) (Reached, error)
+	// Down removes every trace of a machine. One that is not there is no error.
+	Down(ctx context.Context, run *methods.Run, d methods.Deployment) error
+}
+
+// Reached is a machine that Host booted.
+type Reached struct {
+	Target remote.Target
+	URL    string // where its service answers; empty if it has none
+}
+
+// New makes the method. host and standIn serve the machines that Slipway boots
+// itself; without such machines they may be nil.
+func New(host Host, standIn nixos.StandIn) *Method {
+	return &Method{host: host, standIn: standIn}
+}
+
+// Name is "ssh".
+func (m *Method) Name() string { return Name }
+
+// Description says the method in one line.
+func (m *Method) Description() string {
+	return "build here, copy and switch over ssh to a NixOS machine that is there"
+}
+
+var verbs = []methods.Verb{
+	{Name: methods.Apply, Description: "deploys and judges"},
+	{Name: "verify", Description: "judges without changing"},
+	{Name: "generations", Description: "lists the generations of"},
+	{Name: "build", Description: "builds the system of"},
+}
+
+var destroyVerb = methods.Verb{Name: "destroy", Description: "removes every trace of"}
+
+// Verbs lists what can be done with a machine; one that Slipway booted can be
+// destroyed too.
+func (m *Method) Verbs(p groups.Placement) []methods.Verb {
+	if _, local := p.(groups.Local); local {
+		return append(verbs[:len(verbs):len(verbs)], destroyVerb)
+	}
+	return verbs
+}
+
+// Task makes one run of a verb.
+func (m *Method) Task(d methods.Deployment, verb string) methods.Task {
+	reach := &reach{deployment: d, host: m.host}
+	switch verb {
+	case "verify":
+		return &verify{reach: reach}
+	case "generations":
+		return &generations{reach: reach}
+	case "build":
+		return nixos.SystemTask{Blueprint: nixos.NewBlueprint(d, m.standIn)}
+	case destroyVerb.Name:
+		return &destroy{reach: reach}
+	default:
+		return &apply{reach: reach, blueprint: nixos.NewBlueprint(d, m.standIn)}
+	}
+}

@@ -1,0 +1,26 @@
+[
+  ./misc/assertions.nix
+  ./misc/nixpkgs.nix
+  ./misc/version.nix
+  ./config/boot.nix
+  ./config/etc.nix
+  ./config/file-systems.nix
+  ./config/networking.nix
+  ./config/nix.nix
+  ./config/security.nix
+  ./config/surroundings.nix
+  ./config/users.nix
+  ./services/acme.nix
+  ./services/forgejo.nix
+  ./services/incus.nix
+  ./services/nginx.nix
+  ./services/openssh.nix
+  ./services/postgresql.nix
+  ./system/activation.nix
+  ./system/boot-loader.nix
+  ./system/switch.nix
+  ./system/toplevel.nix
+  ./systemd/manager.nix
+  ./systemd/tmpfiles.nix
+  ./systemd/units.nix
+]

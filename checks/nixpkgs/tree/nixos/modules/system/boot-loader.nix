@@ -1,0 +1,75 @@
+{
+  config,
+  lib,
+  pkgs,
+  ...
+}:
+let
+  cfg = config.boot.loader;
+  flag =
+    default: description:
+    lib.mkOption {
+      type = lib.types.bool;
+      inherit default description;
+    };
+  limit = lib.mkOption {
+    type = lib.types.nullOr lib.types.int;
+    default = null;
+    description = "How many generations the boot menu has.";
+  };
+in
+{
+  options.boot.loader = {
+    grub = {
+      enable = flag (!config.boot.isContainer) "Whether GRUB boots the machine.";
+      device = lib.mkOption {
+        type = lib.types.str;
+        default = "";
+        description = "The disk that GRUB is installed on.";
+      };
+      efiSupport = flag false "Whether GRUB is an EFI program.";
+      configurationLimit = limit // {
+        type = lib.types.int;
+        default = 100;
+      };
+    };
+    systemd-boot = {
+      enable = flag false "Whether systemd-boot boots the machine.";
+      configurationLimit = limit;
+    };
+    efi = {
+      canTouchEfiVariables = flag false "Whether the installer may change EFI variables.";
+      efiSysMountPoint = lib.mkOption {
+        type = lib.types.str;
+        default = "/boot";
+        description = "Where the EFI system partition is.";
+      };
+    };
+    timeout = lib.mkOption {
+      type = lib.types.nullOr lib.types.int;
+      default = 5;
+      description = "How long the boot menu waits, in seconds.";
+    };
+    external = {
+      enable = flag false "Whether a program of one's own installs the boot loader.";
+      installHook = lib.mkOption {
+        type = lib.types.path;
+        description = "The program; it gets the path of the system.";
+      };
+    };
+  };
+
+  # The record of the system that the machine boots next is one small file,
+  # whichever loader is chosen. A container's manager needs none.
+  config.system.build.installBootLoader =
+    if cfg.external.enable then
+      cfg.external.installHook
+    else
+      pkgs.writeShellScript "install-boot-loader" ''
+        set -e
+        ${lib.optionalString config.boot.isContainer "exit 0"}
+        mkdir -p /boot/loader
+        echo "$1" >/boot/loader/default.new
+        mv /boot/loader/default.new /boot/loader/default
+      '';
+}

@@ -1,0 +1,247 @@
+#!@busybox@/bin/busybox sh
+# Brings the running machine to this system. The steps, their order, the lines
+# on standard error and the exit codes are those of NixOS:
+#
+#   0 done, 1 refused or unusable, 2 activation failed, 4 units failed,
+#   11 another run holds the lock, 100 reboot needed, 101 standard error is gone
+#
+# Only units that a system of ours put into /etc/systemd/system are stopped,
+# restarted or reloaded; those of the machine underneath are none of its
+# business.
+set -u
+export PATH=/run/current-system/sw/bin:/usr/sbin:/usr/bin:/sbin:/bin:@applets@/bin
+export LC_ALL=C OUT=@out@ TOPLEVEL=@out@ DISTRO_ID=@distroId@
+export INSTALL_BOOTLOADER=@installBootLoader@ PRE_SWITCH_CHECK=@preSwitchCheck@
+SYSTEMD=/usr/lib/systemd/systemd
+
+# A lost reader must not kill us in silence: the next line finds out.
+trap '' PIPE
+log() { echo "$*" >&2 || exit 101; }
+die() {
+	log "$2"
+	exit "$1"
+}
+
+action=${1:-}
+case $action in
+switch | boot | test | dry-activate | check) ;;
+*) die 1 "Usage: $0 [switch|boot|test|dry-activate|check]" ;;
+esac
+[ "$(id -u)" = 0 ] || die 1 "switch-to-configuration must be run as root"
+[ -e /etc/NIXOS ] || grep -q "^ID=\"\?$DISTRO_ID\"\?\$" /etc/os-release ||
+	die 1 "This is not a NixOS installation!"
+export NIXOS_ACTION=$action
+
+run=/run/nixos
+mkdir -p $run
+exec 9>>$run/switch-to-configuration.lock
+flock -n 9 || die 11 "Could not acquire lock"
+
+# Programs of others get the usual handling of signals, and not our lock.
+other() { (
+	trap - PIPE
+	exec 9>&-
+	exec "$@"
+); }
+
+if [ "${NIXOS_NO_CHECK:-}" != 1 ]; then
+	other $PRE_SWITCH_CHECK $TOPLEVEL "$action" || die 1 "Pre-switch checks failed"
+fi
+[ "$action" != check ] || exit 0
+
+case $action in
+switch | boot) other $INSTALL_BOOTLOADER $TOPLEVEL || die 1 "Failed to install bootloader" ;;
+esac
+[ "${NIXOS_NO_SYNC:-}" = 1 ] || sync -f $TOPLEVEL/init 2>/dev/null || sync
+[ "$action" != boot ] || exit 0
+
+old=$(readlink -f /run/current-system) || old=
+[ -e "$old/init-interface-version" ] || old= # the first system of this machine
+if [ -n "$old" ] && ! cmp -s $old/init-interface-version $TOPLEVEL/init-interface-version; then
+	log "Warning: the new NixOS configuration has an ‘init’ that is incompatible with the current configuration. The new configuration won't take effect until you reboot the system."
+	exit 100
+fi
+
+units=etc/systemd/system
+states() { systemctl list-units --all --plain --no-legend --full; }
+active() { states | awk '$3 == "active" || $3 == "activating" || $3 == "reloading" { print $1 }'; }
+
+# Lists are words in a string, sorted when shown.
+shown() { printf '%s\n' "$@" | sort -u | tr '\n' ',' | sed 's/,$//; s/,/, /g'; }
+tell() { # SENTENCE UNIT...
+	[ $# -gt 1 ] || return 0
+	log "$1: $(shift && shown "$@")"
+}
+has() { case " $1 " in *" $2 "*) return 0 ;; esac; return 1; } # LIST UNIT
+
+file_of() { # SYSTEM UNIT: its file, or that of its template
+	local file=$1/$units/$2
+	case $2 in *@*.*) [ -e "$file" ] || file=$1/$units/${2%%@*}@.${2##*.} ;; esac
+	[ -e "$file" ] || [ -L "$file" ] || return 1
+	echo "$file"
+}
+says() { grep -qiE "^$2=(${3:-true|yes|on|1})\$" "$1"; } # FILE KEY [VALUE]
+
+# What of a unit counts as a change.
+essence() { grep -vE '^(Description|Documentation|X-Reload-Triggers|[#;].*)(=|$)' "$1" || :; }
+
+# --- What has to be done.
+before=$(active)
+stop= start= restart= reload= skip= keep=
+for list in start restart reload; do # what an interrupted run left undone
+	[ ! -e $run/$list-list ] || eval "$list=\$(tr '\n' ' ' <$run/$list-list)"
+done
+
+plan_changed() { # UNIT OLDFILE NEWFILE
+	local unit=$1 from=$2 to=$3 socket
+	case $unit in
+	sysinit.target | basic.target | multi-user.target | graphical.target | *.path | *.slice | *.socket) return ;;
+	*.mount)
+		reload="$reload $unit"
+		return
+		;;
+	esac
+	if [ "$(essence "$from")" = "$(essence "$to")" ]; then
+		# Nothing but its reload triggers, or nothing at all that counts.
+		if [ "$(grep '^X-Reload-Triggers=' "$from")" != "$(grep '^X-Reload-Triggers=' "$to")" ]; then
+			reload="$reload $unit"
+		fi
+	elif says "$to" X-ReloadIfChanged; then
+		reload="$reload $unit"
+	elif says "$to" X-RestartIfChanged 'false|no|off|0' || says "$to" RefuseManualStop || says "$to" X-OnlyManualStart; then
+		skip="$skip $unit"
+	elif says "$to" X-StopIfChanged 'false|no|off|0'; then
+		restart="$restart $unit"
+	else
+		stop="$stop $unit"
+		socket=${unit%.*}.socket
+		if [ "${unit##*.}" = service ] && [ -e "$TOPLEVEL/$units/$socket" ] && ! says "$to" X-NotSocketActivated; then
+			case $nl$before$nl in *"$nl$socket$nl"*)
+				stop="$stop $socket"
+				start="$start $socket"
+				return
+				;;
+			esac
+		fi
+		start="$start $unit"
+	fi
+}
+
+nl='
+'
+if [ -n "$old" ]; then
+	for unit in $before; do
+		from=$(file_of $old "$unit") || continue
+		[ "$(readlink "/etc/systemd/system/${from##*/}")" = "/etc/static/systemd/system/${from##*/}" ] || continue
+		if ! to=$(file_of $TOPLEVEL "$unit") || [ "$(readlink "$to")" = /dev/null ]; then
+			says "$from" X-StopOnRemoval 'false|no|off|0' || stop="$stop $unit"
+			continue
+		fi
+		case $unit in *.target)
+			says "$to" RefuseManualStart || says "$to" X-OnlyManualStart || start="$start $unit"
+			says "$to" X-StopOnReconfiguration && stop="$stop $unit"
+			;;
+		esac
+		cmp -s "$from" "$to" || plan_changed "$unit" "$from" "$to"
+	done
+fi
+# Targets of the machine underneath that ours add to.
+for unit in $before; do
+	case $unit in *.target)
+		if [ -d "$TOPLEVEL/$units/$unit.wants" ] || [ -d "$TOPLEVEL/$units/$unit.requires" ]; then
+			keep="$keep $unit"
+		fi
+		;;
+	esac
+done
+reexec=
+if ! cmp -s "$old/etc/systemd/system.conf" $TOPLEVEL/etc/systemd/system.conf && [ -n "$old" ]; then
+	[ -e "$old/etc/systemd/system.conf" ] || [ -e $TOPLEVEL/etc/systemd/system.conf ] && reexec=yes
+fi
+listed=
+for unit in $start; do case $unit in *.target) ;; *) listed="$listed $unit" ;; esac; done
+
+if [ "$action" = dry-activate ]; then
+	tell "would stop the following units" $stop
+	tell "would NOT restart the following changed units" $skip
+	log "would activate the configuration..."
+	other $TOPLEVEL/dry-activate "$TOPLEVEL"
+	[ -z "$reexec" ] || log "would restart systemd"
+	tell "would reload the following units" $reload
+	tell "would restart the following units" $restart
+	tell "would start the following units" $listed
+	exit 0
+fi
+
+# --- Doing it.
+code=0
+systemctl_jobs() { # VERB UNIT...: only jobs that fail count
+	local said
+	said=$(systemctl "$@" 2>&1)
+	[ $? != 0 ] || return 0
+	[ -z "$said" ] || log "$said"
+	case $said in
+	*"Job for "*" failed"* | *"dependency job for"* | *"timed out"* | *"Failed to "*) code=4 ;;
+	esac
+}
+for list in start restart reload; do
+	eval "printf '%s\n' \$$list" >$run/$list-list
+done
+
+tell "stopping the following units" $stop
+[ -z "$stop" ] || systemctl_jobs stop -- $stop
+tell "NOT restarting the following changed units" $skip
+
+log "activating the configuration..."
+other $TOPLEVEL/activate "$TOPLEVEL" || code=2
+
+if [ -n "$reexec" ]; then
+	log "restarting systemd..."
+	timeout 180 systemctl daemon-reexec || die 1 "Failed to restart systemd"
+fi
+systemctl reset-failed || :
+timeout 180 systemctl daemon-reload || die 1 "Failed to reload systemd"
+systemctl_jobs restart -- sysinit-reactivation.target
+
+if [ -n "$reload" ]; then
+	tell "reloading the following units" $reload
+	systemctl_jobs reload -- $reload
+fi
+rm -f $run/reload-list
+if [ -n "$restart" ]; then
+	tell "restarting the following units" $restart
+	systemctl_jobs restart -- $restart
+fi
+rm -f $run/restart-list
+tell "starting the following units" $listed
+[ -z "$start$keep" ] || systemctl_jobs start -- $start $keep
+rm -f $run/start-list
+
+# --- Looking at it, once nothing has moved for a quarter of a second.
+end=$(($(date +%s) + 90))
+now=$(states)
+while [ "$(date +%s)" -lt $end ]; do
+	last=$now
+	usleep 250000 2>/dev/null || sleep 0.25
+	now=$(states)
+	[ "$now" != "$last" ] || break
+done
+
+new= failed=
+for unit in $(echo "$now" | awk '$3 == "active" || $3 == "activating" { print $1 }'); do
+	case $nl$before$nl in *"$nl$unit$nl"*) continue ;; esac
+	[ ! -e "$TOPLEVEL/$units/$unit" ] || has "$stop $start $restart" "$unit" || new="$new $unit"
+done
+tell "the following new units were started" $new
+
+failed=$(systemctl list-units --failed --plain --no-legend --full | awk '{ print $1 }')
+for unit in $(echo "$now" | awk '$4 == "auto-restart" && $1 ~ /\.service$/ { print $1 }'); do
+	[ "$(systemctl show --value -p ExecMainStatus -- "$unit")" = 0 ] || failed="$failed $unit"
+done
+if [ -n "$failed" ]; then
+	log "warning: the following units failed: $(shown $failed)"
+	report=$(systemctl status --no-pager --full -- $failed 2>&1) || :
+	log "$report"
+	code=4
+fi
+exit $code

@@ -1,0 +1,41 @@
+// Package operator declares the machines that an operator of services runs.
+package operator
+
+import (
+	"embed"
+	"io/fs"
+
+	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/groups/modules"
+)
+
+//go:embed *.nix site
+var tree embed.FS
+
+// Group is the operator's machines: a static site, and a Forgejo with its
+// database.
+func Group() groups.Group {
+	return groups.Group{
+		Name:        "operator",
+		Description: "services that an operator runs for other people",
+		Methods:     []string{"ssh"},
+		Source: groups.Source{
+			Name:  "operator (baked in)",
+			Trees: map[string]fs.FS{"operator": tree, modules.Name: modules.Tree},
+		},
+		Machines: []groups.Machine{
+			{
+				Name: "web", Description: "a static site",
+				Modules: []string{"operator/web.nix"}, Placement: groups.External{},
+			},
+			{
+				Name: "forge", Description: "Forgejo",
+				Modules: []string{"operator/forge.nix"}, Placement: groups.External{}, Needs: []string{"db"},
+			},
+			{
+				Name: "db", Description: "the database of forge", Internal: true,
+				Modules: []string{"operator/db.nix"}, Placement: groups.External{},
+			},
+		},
+	}
+}

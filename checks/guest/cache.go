@@ -1,0 +1,156 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fediversity.eu/slipway/checks/guest/debian"
+	"fediversity.eu/slipway/internal/wait"
+)
+
+// cache is the folder that all guests of a user share:
+//
+//	lock                     held by who builds
+//	accel.json               what this host can do
+//	<recipe hash>/           what debian.Build made, and
+//	  in-use                 a shared lock of every guest that runs from here
+//	  disk-<MiB>.img         the tree as a disk
+//	  template-<…>/          a saved machine
+//
+// Everything is built under a temporary name and renamed when it is whole.
+type cache struct {
+	dir string
+	log io.Writer
+}
+
+// base is the folder of the present recipe.
+func (c cache) base() string { return filepath.Join(c.dir, debian.Hash()) }
+
+// buildLimit bounds the wait for another process that builds.
+const buildLimit = 15 * time.Minute
+
+// lock waits until no other process builds in this cache.
+func (c cache) lock(ctx context.Context) (unlock func(), err error) {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make cache: %w", err)
+	}
+	return lockFileWithin(ctx, filepath.Join(c.dir, "lock"), buildLimit, func() {
+		fmt.Fprintln(c.log, "waiting for another process that prepares test machines")
+	})
+}
+
+// lockFileWithin takes an exclusive lock, and calls waiting once if somebody
+// else has it.
+func lockFileWithin(ctx context.Context, name string, limit time.Duration, waiting func()) (unlock func(), err error) {
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	told := false
+	turn := wait.For{What: "the lock " + name, Limit: limit, Interval: 50 * time.Millisecond}
+	err = turn.Until(ctx, func(context.Context) error {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err != nil && !told {
+			told = true
+			waiting()
+		}
+		return err
+	})
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return func() { _ = file.Close() }, nil
+}
+
+// use keeps the present recipe's folder from being removed.
+func (c cache) use() (release func(), err error) {
+	file, err := os.OpenFile(filepath.Join(c.base(), "in-use"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("use cache: %w", err)
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_SH); err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("use cache: %w", err)
+	}
+	return func() { _ = file.Close() }, nil
+}
+
+var recipeFolder = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+// prune removes what other recipes left and nobody runs from, and what an
+// interrupted build left. Its caller holds the lock.
+func (c cache) prune() error {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, entry := range entries {
+		dir := filepath.Join(c.dir, entry.Name())
+		switch {
+		case temporary(entry.Name()):
+			errs = append(errs, os.RemoveAll(dir))
+		case dir != c.base() && recipeFolder.MatchString(entry.Name()):
+			file, err := os.OpenFile(filepath.Join(dir, "in-use"), os.O_CREATE|os.O_RDWR, 0o600)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+				fmt.Fprintf(c.log, "removing %s, of another recipe\n", dir)
+				errs = append(errs, os.RemoveAll(dir))
+			}
+			_ = file.Close()
+		}
+	}
+	return errors.Join(errs...)
+}
+
+const temporaryPrefix = ".new-"
+
+func temporary(name string) bool {
+	return len(name) > len(temporaryPrefix) && name[:len(temporaryPrefix)] == temporaryPrefix
+}
+
+// build makes target, a file or folder, through a temporary name beside it.
+func build(target string, make func(temporary string) error) error {
+	temporary := filepath.Join(filepath.Dir(target), temporaryPrefix+filepath.Base(target))
+	if err := os.RemoveAll(temporary); err != nil {
+		return err
+	}
+	err := make(temporary)
+	if err == nil {
+		err = os.Rename(temporary, target)
+	}
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(temporary))
+	}
+	return nil
+}
+
+// room checks that mib MiB are free where dir is.
+func room(dir string, mib int) error {
+	var free unix.Statfs_t
+	if err := unix.Statfs(dir, &free); err != nil {
+		return fmt.Errorf("look for room in %s: %w", dir, err)
+	}
+	has := int(free.Bavail * uint64(free.Bsize) >> 20)
+	if has < mib {
+		return fmt.Errorf("%s has %d MiB free, %d MiB are needed: make room or choose another folder", dir, has, mib)
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

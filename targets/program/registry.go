@@ -1,0 +1,232 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/methods"
+)
+
+// Registry holds the declared groups and methods, and knows every program that
+// they give. It is a value made by New and never changes.
+type Registry struct {
+	groups  []groups.Group // sorted by name
+	methods map[string]methods.Method
+	system  func(methods.Deployment) methods.Task
+}
+
+// New makes a registry of everything that a repository declares. system makes
+// the task that builds the NixOS system of a machine. The error names every
+// fault of the declarations at once; collisions between the names of programs
+// are found by Check, which looks at all of them.
+func New(declared []groups.Group, ways []methods.Method, system func(methods.Deployment) methods.Task) (*Registry, error) {
+	r := &Registry{
+		groups:  slices.Clone(declared),
+		methods: map[string]methods.Method{},
+		system:  system,
+	}
+	slices.SortFunc(r.groups, func(a, b groups.Group) int { return strings.Compare(a.Name, b.Name) })
+	var faults []error
+	for _, way := range ways {
+		faults = append(faults, r.addMethod(way)...)
+	}
+	for i, group := range r.groups {
+		if i > 0 && r.groups[i-1].Name == group.Name {
+			faults = append(faults, fmt.Errorf("group %q: declared twice", group.Name))
+		}
+		faults = append(faults, r.checkGroup(group)...)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, fmt.Errorf("declarations: %w", err)
+	}
+	return r, nil
+}
+
+func (r *Registry) addMethod(way methods.Method) []error {
+	name := way.Name()
+	faults := []error{checkWord("method", name)}
+	if _, ok := r.methods[name]; ok {
+		faults = append(faults, fmt.Errorf("method %q: declared twice", name))
+	}
+	if way.Description() == "" {
+		faults = append(faults, fmt.Errorf("method %q: no description", name))
+	}
+	r.methods[name] = way
+	return faults
+}
+
+func (r *Registry) checkGroup(group groups.Group) []error {
+	what := fmt.Sprintf("group %q", group.Name)
+	faults := []error{checkWord("group", group.Name)}
+	if group.Description == "" {
+		faults = append(faults, fmt.Errorf("%s: no description", what))
+	}
+	if len(group.Methods) == 0 {
+		faults = append(faults, fmt.Errorf("%s: no method", what))
+	}
+	for _, method := range group.Methods {
+		if _, ok := r.methods[method]; !ok {
+			faults = append(faults, fmt.Errorf("%s: unknown method %q; known are %s",
+				what, method, strings.Join(r.methodNames(), ", ")))
+		}
+	}
+	machines := map[string]bool{}
+	for _, machine := range group.Machines {
+		faults = append(faults, r.checkMachine(what, machine)...)
+		if machines[machine.Name] {
+			faults = append(faults, fmt.Errorf("%s: machine %q: declared twice", what, machine.Name))
+		}
+		machines[machine.Name] = true
+	}
+	return append(faults, checkNeeds(what, group, machines)...)
+}
+
+func (r *Registry) checkMachine(what string, machine groups.Machine) []error {
+	what += fmt.Sprintf(": machine %q", machine.Name)
+	faults := []error{checkWord(what, machine.Name)}
+	if slices.Contains(reserved, machine.Name) {
+		faults = append(faults, fmt.Errorf("%s: a reserved word", what))
+	}
+	if _, ok := r.methods[machine.Name]; ok {
+		faults = append(faults, fmt.Errorf("%s: the name of a method", what))
+	}
+	for _, way := range r.methods {
+		for _, verb := range way.Verbs(machine.Placement) {
+			if verb.Name == machine.Name {
+				faults = append(faults, fmt.Errorf("%s: the name of a verb of method %q", what, way.Name()))
+			}
+		}
+	}
+	if machine.Description == "" {
+		faults = append(faults, fmt.Errorf("%s: no description", what))
+	}
+	if machine.Placement == nil {
+		faults = append(faults, fmt.Errorf("%s: no placement", what))
+	}
+	if len(machine.Modules) == 0 {
+		faults = append(faults, fmt.Errorf("%s: no NixOS module", what))
+	}
+	return faults
+}
+
+// checkNeeds finds needs that name nobody, and circles of needs.
+func checkNeeds(what string, group groups.Group, machines map[string]bool) []error {
+	var faults []error
+	needs := map[string][]string{}
+	for _, machine := range group.Machines {
+		for _, need := range machine.Needs {
+			if !machines[need] {
+				faults = append(faults, fmt.Errorf("%s: machine %q needs %q, which is not a machine of the group",
+					what, machine.Name, need))
+			}
+		}
+		needs[machine.Name] = machine.Needs
+	}
+	const visiting, done = 1, 2
+	state := map[string]int{}
+	var visit func(name string, path []string)
+	visit = func(name string, path []string) {
+		path = append(path, name)
+		switch state[name] {
+		case visiting:
+			faults = append(faults, fmt.Errorf("%s: machines need each other in a circle: %s",
+				what, strings.Join(path[slices.Index(path, name):], " needs ")))
+			return
+		case done:
+			return
+		}
+		state[name] = visiting
+		for _, need := range needs[name] {
+			visit(need, path)
+		}
+		state[name] = done
+	}
+	for _, machine := range group.Machines {
+		visit(machine.Name, nil)
+	}
+	return faults
+}
+
+func (r *Registry) methodNames() []string {
+	names := make([]string, 0, len(r.methods))
+	for name := range r.methods {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Groups lists the declared groups by name.
+func (r *Registry) Groups() []groups.Group { return slices.Clone(r.groups) }
+
+// Methods lists the declared methods by name.
+func (r *Registry) Methods() []methods.Method {
+	list := make([]methods.Method, 0, len(r.methods))
+	for _, name := range r.methodNames() {
+		list = append(list, r.methods[name])
+	}
+	return list
+}
+
+// Programs lists every program by name.
+func (r *Registry) Programs() []Program {
+	var list []Program
+	for _, group := range r.groups {
+		list = append(list, r.expand(group)...)
+	}
+	slices.SortFunc(list, func(a, b Program) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// Check finds programs that would have the same name, or Mage targets that
+// differ only in case; the error names both of each pair.
+func (r *Registry) Check() error {
+	var faults []error
+	names, targets := map[string]Program{}, map[string]Program{}
+	claim := func(taken map[string]Program, what, key string, p Program) {
+		if other, ok := taken[key]; ok && other.Name != p.Name {
+			faults = append(faults, fmt.Errorf("%s and %s have the same %s %q", other, p, what, key))
+		} else if ok && (other.Kind != p.Kind || other.Machine != p.Machine || other.Verb != p.Verb) {
+			faults = append(faults, fmt.Errorf("%s and %s have the same %s %q", other, p, what, key))
+		}
+		taken[key] = p
+	}
+	for _, p := range r.Programs() {
+		claim(names, "name", p.Name, p)
+		claim(targets, "Mage target", strings.ToLower(p.Target), p)
+		if p.Short != "" {
+			claim(names, "name", p.Short, p)
+			claim(targets, "Mage target", strings.ToLower(Target(p.Group, p.Short)), p)
+		}
+	}
+	spaces := map[string]string{}
+	for _, group := range r.groups {
+		key := strings.ToLower(Camel(group.Name))
+		if other, ok := spaces[key]; ok {
+			faults = append(faults, fmt.Errorf("groups %q and %q have the same Mage namespace", other, group.Name))
+		}
+		spaces[key] = group.Name
+	}
+	return errors.Join(faults...)
+}
+
+// String says which program it is by its parts, for messages about two that
+// have one name.
+func (p Program) String() string {
+	parts := []string{"group " + p.Group}
+	if p.Method != "" {
+		parts = append(parts, "method "+p.Method)
+	}
+	if p.Aggregate() {
+		parts = append(parts, string(p.Kind))
+	} else {
+		parts = append(parts, "machine "+p.Machine)
+	}
+	if p.Verb != "" {
+		parts = append(parts, "verb "+p.Verb)
+	}
+	return p.Name + " (" + strings.Join(parts, ", ") + ")"
+}

@@ -1,0 +1,197 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// Keys are the coordinates that every program reads.
+type Keys struct {
+	Parallelism env.Count `env:"PARALLELISM,default=10" desc:"how many machines an aggregate works on at once"`
+	Progress    string    `env:"PROGRESS,default=auto" oneof:"auto,plain,json" desc:"how events are shown: live on a terminal and as lines elsewhere, always as lines, or as one JSON object a line"`
+	Report      env.Path  `env:"REPORT" desc:"file to write the record of the run to, as JSON"`
+}
+
+// Session runs programs of a registry in one process: each at most once,
+// however many ask for it.
+type Session struct {
+	registry    *Registry
+	environment env.Environment
+	log         *report.Log
+	out         io.Writer
+	keys        Keys
+	flush       func()
+	slots       chan struct{}
+	nodes       map[string]*node
+}
+
+// Streams are where a session writes.
+type Streams struct {
+	Out io.Writer // results
+	Err io.Writer // events
+	// Width gives the columns of Err when that is a terminal, and is nil elsewhere.
+	Width func() int
+}
+
+// NewSession reads the keys that every program has. Whatever its programs
+// write has the secrets of their coordinates taken out.
+func (r *Registry) NewSession(ctx context.Context, environment env.Environment, to Streams) (*Session, error) {
+	s := &Session{registry: r, environment: environment, nodes: map[string]*node{}}
+	if err := environment.Load(ctx, env.For{Alone: true}, &s.keys); err != nil {
+		return nil, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
+	}
+	errs := environment.Redactor().Writer(to.Err)
+	out := environment.Redactor().Writer(to.Out)
+	s.out, s.flush = out, func() { _, _ = out.Flush(), errs.Flush() }
+	switch {
+	case s.keys.Progress == "json":
+		s.log = report.NewLog(report.JSON(errs))
+	case s.keys.Progress == "auto" && to.Width != nil:
+		s.log = report.NewLog(report.Terminal(errs, to.Width))
+	default:
+		s.log = report.NewLog(report.Plain(errs))
+	}
+	s.slots = make(chan struct{}, int(s.keys.Parallelism))
+	return s, nil
+}
+
+// Log is where the session's events go.
+func (s *Session) Log() *report.Log { return s.log }
+
+// Close hands on what was kept back because a secret may have begun there.
+func (s *Session) Close() { s.flush() }
+
+// Run runs the named programs one after another and stops at the first that
+// does not end healthy. All names and all coordinates are checked before any
+// program starts: unknown names and every missing or malformed key are one
+// error with exit code 2.
+func (s *Session) Run(ctx context.Context, names ...string) error {
+	programs, err := s.registry.resolve(names)
+	if err != nil {
+		return err
+	}
+	nodes, err := s.prepare(ctx, programs)
+	if err != nil {
+		return err
+	}
+	record := &report.Record{}
+	for _, n := range nodes {
+		err = n.Run(ctx)
+		s.summary(n)
+		record = n.record
+		if err != nil {
+			break
+		}
+	}
+	if s.keys.Report != "" && len(nodes) > 0 {
+		if failed := record.Write(string(s.keys.Report)); failed != nil {
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
+// Resolve says of every unknown name which are close; nil when all are known.
+func (r *Registry) Resolve(names ...string) error {
+	_, err := r.resolve(names)
+	return err
+}
+
+// resolve finds the programs of names, or says of every unknown one which are
+// close.
+func (r *Registry) resolve(names []string) ([]Program, error) {
+	programs := make([]Program, 0, len(names))
+	var unknown []error
+	for _, name := range names {
+		if p, ok := r.Find(name); ok {
+			programs = append(programs, p)
+			continue
+		}
+		text := fmt.Sprintf("unknown program %q", name)
+		if near := r.Close(name); len(near) > 0 {
+			text += "; close are " + strings.Join(near, ", ")
+		}
+		unknown = append(unknown, errors.New(text))
+	}
+	if err := errors.Join(unknown...); err != nil {
+		return nil, &report.Fault{
+			Code: report.Usage, What: "look up the programs", Why: err,
+			Hint: "slipway list shows every program",
+		}
+	}
+	return programs, nil
+}
+
+// prepare makes the tasks of programs and fills their coordinates.
+func (s *Session) prepare(ctx context.Context, programs []Program) ([]*node, error) {
+	var nodes []*node
+	var problems []error
+	var declared []any
+	machines := map[string]bool{}
+	for _, p := range programs {
+		n := s.nodeOf(p)
+		nodes = append(nodes, n)
+		for _, leaf := range n.leaves() {
+			machines[leaf.program.Machine] = true
+			declared = append(declared, leaf.task.Coordinates()...)
+			if leaf.loaded {
+				continue
+			}
+			leaf.loaded = true
+			scope := env.For{Machine: leaf.program.Machine, Alone: leaf == n}
+			if err := s.environment.Load(ctx, scope, leaf.task.Coordinates()...); err != nil {
+				problems = append(problems, err)
+			}
+		}
+	}
+	if len(problems) > 0 {
+		return nil, &report.Fault{
+			Code: report.Usage, What: "read the coordinates", Why: env.Join(problems...),
+			Hint: "slipway help PROGRAM shows every key that a program reads",
+		}
+	}
+	return nodes, s.warnOfTypos(append(declared, &s.keys), machines)
+}
+
+func (s *Session) warnOfTypos(declared []any, machines map[string]bool) error {
+	keys, err := env.Declared(declared...)
+	if err != nil {
+		return fmt.Errorf("declared keys: %w", err)
+	}
+	names := make([]string, 0, len(machines))
+	for name := range machines {
+		names = append(names, name)
+	}
+	for _, typo := range s.environment.Typos(keys, names) {
+		s.log.Warnf("%s", typo)
+	}
+	return nil
+}
+
+// taskOf makes the task of a program that is no aggregate.
+func (r *Registry) taskOf(p Program) methods.Task {
+	group := r.groupOf(p.Group)
+	machine, _ := machineOf(group, p.Machine)
+	d := methods.Deployment{Group: group, Machine: machine}
+	if p.Kind == System {
+		return r.system(d)
+	}
+	return r.methods[p.Method].Task(d, p.Verb)
+}
+
+// Keys lists the keys that a program reads, its members' included.
+func (r *Registry) Keys(p Program) ([]env.Key, error) {
+	s := &Session{registry: r, nodes: map[string]*node{}}
+	declared := []any{&Keys{}}
+	for _, leaf := range s.nodeOf(p).leaves() {
+		declared = append(declared, leaf.task.Coordinates()...)
+	}
+	return env.Declared(declared...)
+}

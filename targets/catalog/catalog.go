@@ -1,0 +1,30 @@
+// Package catalog is what this repository declares: its groups and its methods,
+// each list in one place. Everything that can be run follows from it.
+package catalog
+
+import (
+	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/groups/dev"
+	"fediversity.eu/slipway/groups/hostingprovider"
+	"fediversity.eu/slipway/groups/hypervisor"
+	"fediversity.eu/slipway/groups/operator"
+	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/methods/nixos"
+	"fediversity.eu/slipway/methods/ssh"
+	"fediversity.eu/slipway/targets/program"
+)
+
+// Groups lists the declared groups.
+func Groups() []groups.Group {
+	return []groups.Group{operator.Group(), hostingprovider.Group(), hypervisor.Group(), dev.Group()}
+}
+
+// Registry makes the registry of everything that is declared.
+func Registry() (*program.Registry, error) {
+	return program.New(Groups(), []methods.Method{ssh.New(localHost{}, standIn)}, System)
+}
+
+// System makes the task of the program <group>-<machine>.
+func System(d methods.Deployment) methods.Task {
+	return nixos.SystemTask{Blueprint: nixos.NewBlueprint(d, standIn)}
+}

@@ -1,0 +1,76 @@
+package front
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// Main is the main of a binary: it gives the exit code of a command line. args
+// includes the name by which the binary was called: called by the name of a
+// program, as through a link, it is that program.
+func Main(f Front, args []string) report.Code {
+	name := filepath.Base(args[0])
+	words := args[1:]
+	if registry, err := f.Registry(); err == nil {
+		if _, ok := registry.Find(name); ok {
+			if wantsHelp(words) {
+				return f.help(os.Stdout, []string{name})
+			}
+			if len(words) > 0 {
+				return usage(os.Stderr, fmt.Errorf("%s takes no arguments; its coordinates are environment variables", name))
+			}
+			return f.call(context.Background(), env.Process(), []string{name})
+		}
+	}
+	if len(words) == 0 {
+		return f.help(os.Stdout, nil)
+	}
+	switch words[0] {
+	case "list":
+		return f.list(os.Stdout, words[1:])
+	case "run":
+		if len(words) == 1 {
+			return usage(os.Stderr, fmt.Errorf("run: no program named"))
+		}
+		return f.call(context.Background(), env.Process(), words[1:])
+	case "help", "-h", "--help":
+		return f.help(os.Stdout, words[1:])
+	case "version", "--version":
+		return version(os.Stdout)
+	}
+	if strings.HasPrefix(words[0], "-") {
+		return usage(os.Stderr, fmt.Errorf("unknown flag %s", words[0]))
+	}
+	if wantsHelp(words[1:]) {
+		return f.help(os.Stdout, words[:1])
+	}
+	return f.call(context.Background(), env.Process(), words)
+}
+
+func wantsHelp(words []string) bool {
+	return len(words) == 1 && (words[0] == "--help" || words[0] == "-h")
+}
+
+func usage(to io.Writer, err error) report.Code {
+	explain(to, env.NewRedactor(), &report.Fault{
+		Code: report.Usage, What: "read the command line", Why: err, Hint: "slipway help says what it takes",
+	})
+	return report.Usage
+}
+
+func version(to io.Writer) report.Code {
+	text := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		text = info.Main.Version + " " + info.GoVersion
+	}
+	_, _ = fmt.Fprintln(to, "slipway", text)
+	return report.Healthy
+}

@@ -1,0 +1,26 @@
+// Command generate writes the Mage namespaces of the declared groups. It is run
+// by go generate in the folder of package targets.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"fediversity.eu/slipway/targets/catalog"
+	"fediversity.eu/slipway/targets/gen"
+)
+
+func main() {
+	if err := generate(); err != nil {
+		fmt.Fprintln(os.Stderr, "generate:", err)
+		os.Exit(1)
+	}
+}
+
+func generate() error {
+	registry, err := catalog.Registry()
+	if err != nil {
+		return err
+	}
+	return gen.Write("..", ".", registry)
+}

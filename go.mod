@@ -12,7 +12,11 @@ require (
 	gotest.tools/v3 v3.5.2
 )
 
-require github.com/google/go-cmp v0.7.0 // indirect
+require (
+	github.com/google/go-cmp v0.7.0 // indirect
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
+	golang.org/x/text v0.44.0 // indirect
+)
 
 tool (
 	fediversity.eu/slipway/cmd/slipway

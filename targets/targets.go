@@ -14,15 +14,23 @@ import (
 	"fediversity.eu/slipway/targets/front"
 )
 
-// run runs a program by its canonical name, when Mage's own main is in charge:
+// run runs a program or a task by its name, when Mage's own main is in charge:
 // when a program is named together with a target that is none.
 func run(ctx context.Context, name string) error {
-	return front.Run(ctx, catalog.Front(), name)
+	return front.Run(ctx, Front(), name)
 }
 
 // Front is what the hook of the magefile serves: the programs, and the tasks of
 // this repository.
-func Front() front.Front { return catalog.Front() }
+func Front() front.Front {
+	f := catalog.Front()
+	f.Tasks = append(f.Tasks, checkTasks()...)
+	return f
+}
+
+// Setup installs what is needed beyond Go on Debian and Ubuntu, and elsewhere
+// says what is missing.
+func Setup(ctx context.Context) error { return run(ctx, "setup") }
 
 // Programs is the namespace of what is said about programs.
 type Programs mg.Namespace

@@ -49,7 +49,8 @@ func (c cache) accel(ctx context.Context, want string) (qemu.Accel, error) {
 		now.Accel = accel
 		if err != nil {
 			now.Accel, now.Reason = qemu.Emulated(), err.Error()
-			fmt.Fprintf(c.log, "virtual machines are emulated here: %v\n", err)
+			first, _, _ := strings.Cut(now.Reason, "\n")
+			say(c.log, "virtual machines are emulated here: %s (more in %s)", first, file)
 		}
 		if err := writeJSON(file, now); err != nil {
 			return qemu.Accel{}, err

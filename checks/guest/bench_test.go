@@ -17,6 +17,7 @@ func BenchmarkGuestRestored(b *testing.B)  { benchmark(b, Options{Kind: VM}) }
 func BenchmarkGuestCold(b *testing.B)      { benchmark(b, Options{Kind: VM, Cold: true}) }
 
 func benchmark(b *testing.B, o Options) {
+	b.Helper()
 	if missing := Missing(o.Kind); len(missing) > 0 {
 		b.Skipf("missing: %s", missing[0])
 	}

@@ -22,8 +22,8 @@ func Boot(ctx context.Context, options Options) (*Guest, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := makeFolder(o.Dir); err != nil {
-		return nil, err
+	if err := makeFolder(ctx, o.Dir); err != nil {
+		return nil, fmt.Errorf("boot %s: %w", o.Name, err)
 	}
 	if o.Kind == Container {
 		return bootContainer(ctx, o)
@@ -78,7 +78,7 @@ func assemble(ctx context.Context, o Options, s stock, detach bool, beforeStart 
 	}
 	g := &Guest{kind: VM, name: o.Name, dir: o.Dir, access: access, engine: v}
 	if err := g.wake(ctx, v, s, id); err != nil {
-		return nil, errors.Join(withConsole(err, o.Dir), v.close())
+		return nil, errors.Join(withConsole(err, o.Dir), v.abort(ctx))
 	}
 	return g, nil
 }
@@ -134,13 +134,13 @@ func Start(ctx context.Context, options Options) (*Guest, error) {
 		return nil, fmt.Errorf("start %s: %w", o.Name, err)
 	}
 	unlock, err := lockFileWithin(ctx, filepath.Join(o.Dir, lockFile), buildLimit, func() {
-		fmt.Fprintln(o.Log, "waiting for another process that starts this machine")
+		say(o.Log, "waiting for another process that starts this machine")
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", o.Name, err)
 	}
 	defer unlock()
-	if err := errors.Join(qemu.Kill(ctx, o.Dir), makeFolder(o.Dir)); err != nil {
+	if err := makeFolder(ctx, o.Dir); err != nil {
 		return nil, fmt.Errorf("start %s: %w", o.Name, err)
 	}
 	file := filepath.Join(o.Dir, stateFile)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -43,22 +44,25 @@ func (c cache) lock(ctx context.Context) (unlock func(), err error) {
 		return nil, fmt.Errorf("make cache: %w", err)
 	}
 	return lockFileWithin(ctx, filepath.Join(c.dir, "lock"), buildLimit, func() {
-		fmt.Fprintln(c.log, "waiting for another process that prepares test machines")
+		say(c.log, "waiting for another process that prepares test machines")
 	})
 }
 
+// silentWait is how long a wait for a lock is not worth a word.
+const silentWait = time.Second
+
 // lockFileWithin takes an exclusive lock, and calls waiting once if somebody
-// else has it.
+// else keeps it.
 func lockFileWithin(ctx context.Context, name string, limit time.Duration, waiting func()) (unlock func(), err error) {
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
-	told := false
+	started, told := time.Now(), false
 	turn := wait.For{What: "the lock " + name, Limit: limit, Interval: 50 * time.Millisecond}
 	err = turn.Until(ctx, func(context.Context) error {
 		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err != nil && !told {
+		if err != nil && !told && time.Since(started) > silentWait {
 			told = true
 			waiting()
 		}
@@ -106,7 +110,7 @@ func (c cache) prune() error {
 				continue
 			}
 			if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-				fmt.Fprintf(c.log, "removing %s, of another recipe\n", dir)
+				say(c.log, "removing %s, of another recipe", dir)
 				errs = append(errs, os.RemoveAll(dir))
 			}
 			_ = file.Close()
@@ -118,16 +122,16 @@ func (c cache) prune() error {
 const temporaryPrefix = ".new-"
 
 func temporary(name string) bool {
-	return len(name) > len(temporaryPrefix) && name[:len(temporaryPrefix)] == temporaryPrefix
+	return strings.HasPrefix(name, temporaryPrefix)
 }
 
 // build makes target, a file or folder, through a temporary name beside it.
-func build(target string, make func(temporary string) error) error {
+func build(target string, fill func(temporary string) error) error {
 	temporary := filepath.Join(filepath.Dir(target), temporaryPrefix+filepath.Base(target))
 	if err := os.RemoveAll(temporary); err != nil {
 		return err
 	}
-	err := make(temporary)
+	err := fill(temporary)
 	if err == nil {
 		err = os.Rename(temporary, target)
 	}

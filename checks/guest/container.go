@@ -38,7 +38,9 @@ func bootContainer(ctx context.Context, o Options) (*Guest, error) {
 	if err != nil {
 		err = withConsole(err, o.Dir)
 		if c != nil {
-			err = errors.Join(err, c.kill(context.WithoutCancel(ctx)), c.close())
+			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
+			err = errors.Join(err, c.kill(ending), c.close())
+			cancel()
 		}
 		release()
 		return nil, fmt.Errorf("boot %s: %w", o.Name, err)

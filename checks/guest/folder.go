@@ -1,10 +1,12 @@
 package guest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"fediversity.eu/slipway/checks/guest/qemu"
 )
@@ -21,14 +23,17 @@ const (
 	lockFile     = "lock"         // held while Start works here
 )
 
-// makeFolder makes a guest's folder, private, and removes what an earlier
-// guest left in it.
-func makeFolder(dir string) error {
+// makeFolder makes a guest's folder, private. A machine that runs from it is
+// ended, and what an earlier guest left is removed.
+func makeFolder(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make guest folder: %w", err)
 	}
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return fmt.Errorf("make guest folder: %w", err)
+	}
+	if err := qemu.Kill(ctx, dir); err != nil {
+		return err
 	}
 	return cleanFolder(dir)
 }
@@ -56,13 +61,13 @@ const consoleTail = 8 << 10
 func (g *Guest) Console() string { return console(g.dir) }
 
 func console(dir string) string {
-	text := ""
+	var text strings.Builder
 	for _, name := range []string{qemu.ConsoleFile, machineLog} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil || len(data) == 0 {
 			continue
 		}
-		text += fmt.Sprintf("--- %s\n%s\n", name, data[max(0, len(data)-consoleTail):])
+		fmt.Fprintf(&text, "--- %s\n%s\n", name, data[max(0, len(data)-consoleTail):])
 	}
-	return text
+	return text.String()
 }

@@ -5,8 +5,10 @@ package guest
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,6 +24,7 @@ func TestGuestContainer(t *testing.T) { behaves(t, options(t, Container)) }
 
 // behaves is what holds for every kind of guest.
 func behaves(t *testing.T, o Options) {
+	t.Helper()
 	o.Forward = []int{8080}
 	g := boot(t, o)
 
@@ -87,6 +90,7 @@ EOF
 
 // forwards checks that a service of the guest answers at its forwarded port.
 func forwards(t *testing.T, g *Guest) {
+	t.Helper()
 	port, ok := g.Port(8080)
 	assert.Assert(t, ok)
 	_, ok = g.Port(8081)
@@ -117,6 +121,7 @@ func firstLine(ctx context.Context, address string) (string, error) {
 // cable checks that a connection survives a cut, and that nothing passes
 // meanwhile.
 func cable(t *testing.T, g *Guest) {
+	t.Helper()
 	client, err := g.access.dial(t.Context())
 	assert.NilError(t, err)
 	defer func() { _ = client.Close() }()
@@ -194,6 +199,40 @@ func TestGuestVMComesBackFromAPowerCut(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Assert(t, after != before)
 	assert.Equal(t, sh(t, g, "cat /root/kept; test -s /root/lost || echo gone"), "kept\ngone")
+}
+
+func TestGuestVMInAFolderWithALongName(t *testing.T) {
+	o := options(t, VM)
+	o.Dir = filepath.Join(o.Dir, strings.Repeat("long, with 'quotes' ", 8))
+	g := boot(t, o)
+	assert.Equal(t, sh(t, g, "hostname"), "web")
+}
+
+func TestGuestContainersInParallel(t *testing.T) {
+	o := options(t, Container)
+	guests := make(chan *Guest, 8)
+	for i := range cap(guests) {
+		o := o
+		o.Dir = fmt.Sprint(o.Dir, i)
+		go func() {
+			g, err := Boot(t.Context(), o)
+			assert.Check(t, err)
+			guests <- g
+		}()
+	}
+	names := map[string]bool{}
+	for range cap(guests) {
+		g := <-guests
+		if g == nil {
+			continue
+		}
+		out, err := g.access.run(t.Context(), "cat /etc/ssh/ssh_host_ed25519_key.pub")
+		assert.Check(t, err)
+		names[string(out)] = true
+		assert.Check(t, g.Close())
+		assertNothingLeft(t, g.dir, groups(g))
+	}
+	assert.Equal(t, len(names), cap(guests))
 }
 
 func TestGuestContainerHasNoPowerOfItsOwn(t *testing.T) {

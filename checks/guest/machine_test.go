@@ -117,11 +117,11 @@ func options(t *testing.T, kind Kind) Options {
 }
 
 // userCache is kept between runs, and used by all checks.
-func userCache(t testing.TB) string {
-	t.Helper()
+func userCache(tb testing.TB) string {
+	tb.Helper()
 	dir, err := os.UserCacheDir()
-	assert.NilError(t, err)
-	return filepath.Join(dir, "slipway", "guests")
+	assert.NilError(tb, err)
+	return filepath.Join(dir, "slipway", "guest")
 }
 
 type logWriter struct{ t *testing.T }

@@ -16,8 +16,10 @@ const buildMiB = 1024
 
 // Prepare makes all that Boot and Start need of the cache for a guest: root
 // file system, disk image, template. They call it themselves; what is there
-// already is not made again. Only one process at a time prepares.
+// already is not made again. Only one process at a time prepares. Name and Dir
+// do not matter here.
 func Prepare(ctx context.Context, options Options) error {
+	options.Name, options.Dir = "any", options.Cache
 	o, err := options.complete()
 	if err != nil {
 		return err

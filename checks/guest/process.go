@@ -80,9 +80,14 @@ func environment() []string {
 	}
 }
 
+// say writes a line for a person; nobody to read it is no error.
+func say(log io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(log, format+"\n", args...)
+}
+
 // took tells how long a step took.
 func took(log io.Writer, what string, started time.Time) {
-	fmt.Fprintf(log, "%s in %.1f s\n", what, time.Since(started).Seconds())
+	say(log, "%s in %.1f s", what, time.Since(started).Seconds())
 }
 
 // withConsole adds to an error what the machine in dir said.

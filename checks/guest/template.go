@@ -113,7 +113,7 @@ func (c cache) saveTemplate(ctx context.Context, o Options, s stock, dir string)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = v.close() }()
+	defer func() { _ = v.abort(ctx) }()
 	conn, err := v.power(ctx)
 	if err != nil {
 		return withConsole(err, dir)

@@ -76,7 +76,7 @@ func startVM(ctx context.Context, dir string, m qemu.Machine) (*vm, error) {
 		return err
 	})
 	if err != nil {
-		return nil, withConsole(errors.Join(err, v.close()), dir)
+		return nil, withConsole(errors.Join(err, v.abort(ctx)), dir)
 	}
 	return v, nil
 }
@@ -199,4 +199,11 @@ func (v *vm) kill(ctx context.Context) error {
 	return v.process.end(ctx)
 }
 
-func (v *vm) close() error { return v.kill(context.Background()) }
+// abort ends a machine that did not come up, though ctx may have ended.
+func (v *vm) abort(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
+	defer cancel()
+	return v.kill(ctx)
+}
+
+func (v *vm) close() error { return nil }

@@ -157,7 +157,8 @@ func TestDefinitionsAreMerged(t *testing.T) {
 		},
 		"lists add up in order": {
 			map[string]string{"a.nix": `{ lib, ... }: { networking.nameservers = lib.mkMerge [ (lib.mkAfter [ "last" ]) [ "middle" ] (lib.mkBefore [ "first" ]) ]; }`},
-			"config.networking.nameservers", []any{"first", "middle", "last"},
+			"config.networking.nameservers",
+			[]any{"first", "middle", "last"},
 		},
 		"lines are joined": {
 			map[string]string{"a.nix": `{ lib, ... }: { networking.extraHosts = lib.mkMerge [ "a" "b" ]; }`},
@@ -172,7 +173,8 @@ func TestDefinitionsAreMerged(t *testing.T) {
 				"a.nix": `{ imports = [ ./b.nix ./b.nix ]; networking.nameservers = [ "a" ]; }`,
 				"b.nix": `{ networking.nameservers = [ "b" ]; }`,
 			},
-			"config.networking.nameservers", []any{"a", "b"},
+			"config.networking.nameservers",
+			[]any{"a", "b"},
 		},
 		"a module extends another's argument": {
 			map[string]string{"a.nix": `{ _module.args.word = "given"; }`, "b.nix": `{ word, ... }: { networking.hostName = word; }`},

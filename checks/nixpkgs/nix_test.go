@@ -52,7 +52,9 @@ func newNix(t *testing.T) nix {
 	assert.NilError(t, err)
 	dir := t.TempDir()
 	if os.Geteuid() != 0 {
-		env = append(env, "NIX_REMOTE="+filepath.Join(t.TempDir(), "root"))
+		store := filepath.Join(t.TempDir(), "root")
+		t.Cleanup(func() { makeRemovable(store) })
+		env = append(env, "NIX_REMOTE="+store)
 	}
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "entry.nix"), []byte(entry), 0o644))
 	return nix{nixpkgs: path, dir: dir, env: env}
@@ -143,4 +145,14 @@ func refusal(t *testing.T, err error) string {
 	var failure *child.Error
 	assert.Assert(t, errors.As(err, &failure), "not a failed evaluation: %v", err)
 	return failure.Stderr
+}
+
+// makeRemovable lets the directories of a store be emptied.
+func makeRemovable(store string) {
+	_ = filepath.WalkDir(store, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			_ = os.Chmod(path, 0o755)
+		}
+		return nil
+	})
 }

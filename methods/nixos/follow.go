@@ -76,6 +76,9 @@ func Follow(ctx context.Context, conn *remote.Conn, unit string, limit time.Dura
 		ended, err = seen.switched()
 		return err
 	})
+	if ctx.Err() != nil {
+		log.Warnf("the switch goes on without us on the machine, as unit %s; the next run finds it", unit)
+	}
 	var timeout *wait.TimeoutError
 	if errors.As(err, &timeout) {
 		err = &report.Fault{

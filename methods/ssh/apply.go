@@ -48,12 +48,9 @@ func (a *apply) run(ctx context.Context, run *methods.Run) error {
 	if err != nil {
 		return err
 	}
-	defer func() { release() }()
-	machine, err := a.reach.inspect(ctx, conn)
+	defer release()
+	conn, machine, err := a.settled(ctx, conn, run.Log)
 	if err != nil {
-		return err
-	}
-	if err := a.unfinished(ctx, conn, machine, run.Log); err != nil {
 		return err
 	}
 	window := verdict.Window{Limit: time.Duration(a.verdict.Limit)}
@@ -78,21 +75,27 @@ func (a *apply) run(ctx context.Context, run *methods.Run) error {
 	return err
 }
 
-// unfinished looks for switches that an earlier run left behind. One that still
-// runs is not disturbed; one that ended is reported and collected.
-func (a *apply) unfinished(ctx context.Context, conn *remote.Conn, machine nixos.Machine, log *report.Log) error {
+// settled inspects the machine when no switch of an earlier run is left on it.
+// One that still runs is not disturbed but waited for; one that ended is
+// reported and collected. It returns the connection that is good afterwards.
+func (a *apply) settled(ctx context.Context, conn *remote.Conn, log *report.Log) (*remote.Conn, nixos.Machine, error) {
+	machine, err := a.reach.inspect(ctx, conn)
+	if err != nil || len(machine.Switching) == 0 {
+		return conn, machine, err
+	}
 	for _, unit := range machine.Switching {
 		log.Warnf("an earlier run left the switch %s behind; waiting for its end", unit)
-		_, ended, err := nixos.Follow(ctx, conn, unit, time.Duration(a.deploy.Switch), log)
-		if err != nil {
-			return err
+		var ended nixos.Switched
+		if conn, ended, err = nixos.Follow(ctx, conn, unit, time.Duration(a.deploy.Switch), log); err != nil {
+			return conn, machine, err
 		}
 		if err := nixos.Collect(ctx, conn, unit, &ended); err != nil {
-			return err
+			return conn, machine, err
 		}
 		log.Warnf("it ended with exit code %d (%s); %s runs", ended.Code, ended.Result, ended.Current)
 	}
-	return nil
+	machine, err = a.reach.inspect(ctx, conn)
+	return conn, machine, err
 }
 
 // replace makes the built system the machine's system. It returns the

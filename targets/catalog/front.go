@@ -1,12 +1,19 @@
 package catalog
 
 import (
+	"context"
 	"sync"
 
+	"fediversity.eu/slipway/internal/setup"
 	"fediversity.eu/slipway/targets/front"
 )
 
 // Front is what the binary of this repository serves.
 func Front() front.Front {
-	return front.Front{Registry: sync.OnceValues(Registry)}
+	return front.Front{Registry: sync.OnceValues(Registry), Tasks: []front.Task{{
+		Name: "setup", Description: "installs what is needed beyond Go on Debian and Ubuntu, and elsewhere says what is missing",
+		Run: func(ctx context.Context, call front.Call) error {
+			return setup.Run(ctx, call.Environment, call.Log)
+		},
+	}}}
 }

@@ -137,10 +137,7 @@ func explain(to io.Writer, redactor *env.Redactor, err error) {
 	if errors.As(err, &typed) {
 		err = typed.Err
 	}
-	text := strings.TrimRight(err.Error(), "\n")
-	for line := range strings.Lines(text) {
-		_, _ = fmt.Fprintln(to, redactor.String("error: "+strings.TrimRight(line, "\n")))
-	}
+	_, _ = fmt.Fprintln(to, redactor.String("error: "+strings.TrimRight(err.Error(), "\n")))
 	for _, hint := range report.Hints(err) {
 		_, _ = fmt.Fprintln(to, redactor.String("hint: "+hint))
 	}

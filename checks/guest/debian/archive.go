@@ -16,7 +16,8 @@ type Archive struct {
 	Keyring string // file that holds the keys of its signers
 }
 
-// ErrNoArchive: the host's apt is not configured for any Debian archive.
+// ErrNoArchive means that the host's apt is not configured for any Debian
+// archive.
 var ErrNoArchive = errors.New("no Debian archive in apt's sources")
 
 // debianKeyring is where the package debian-archive-keyring puts its keys.
@@ -102,7 +103,7 @@ func parseList(text string) []sourceEntry {
 			if !closed {
 				continue
 			}
-			for _, option := range strings.Fields(options) {
+			for option := range strings.FieldsSeq(options) {
 				if value, ok := strings.CutPrefix(option, "signed-by="); ok {
 					entry.keyring = keyringFile(value)
 				}
@@ -127,8 +128,8 @@ func parseDeb822(text string) []sourceEntry {
 	last := ""
 	flush := func() {
 		if strings.Contains(" "+fields["types"]+" ", " deb ") && fields["enabled"] != "no" {
-			for _, uri := range strings.Fields(fields["uris"]) {
-				for _, suite := range strings.Fields(fields["suites"]) {
+			for uri := range strings.FieldsSeq(fields["uris"]) {
+				for suite := range strings.FieldsSeq(fields["suites"]) {
 					entries = append(entries, sourceEntry{uri, suite, keyringFile(fields["signed-by"])})
 				}
 			}

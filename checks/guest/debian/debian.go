@@ -10,16 +10,15 @@ package debian
 
 import (
 	"context"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"crypto/sha256"
-	"encoding/hex"
 
 	"fediversity.eu/slipway/internal/child"
 )
@@ -46,14 +45,14 @@ const (
 // that goes into a root file system does, except the archive itself.
 func Hash() string {
 	sum := sha256.New()
-	fmt.Fprintln(sum, Suite, format)
+	_, _ = fmt.Fprintln(sum, Suite, format)
 	// The walk of an embedded file system is sorted and cannot fail.
 	_ = fs.WalkDir(recipe, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		text, err := recipe.ReadFile(path)
-		fmt.Fprintf(sum, "%s %d\n%s", path, len(text), text)
+		_, _ = fmt.Fprintf(sum, "%s %d\n%s", path, len(text), text)
 		return err
 	})
 	return hex.EncodeToString(sum.Sum(nil))[:16]
@@ -74,12 +73,12 @@ func Build(ctx context.Context, dir string, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(log, "downloading Debian %s from %s\n", Suite, archive.URI)
+	_, _ = fmt.Fprintf(log, "downloading Debian %s from %s\n", Suite, archive.URI)
 	debs, kernel, err := fetch(ctx, archive, filepath.Join(work, "apt"))
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(log, "unpacking %d packages\n", len(debs))
+	_, _ = fmt.Fprintf(log, "unpacking %d packages\n", len(debs))
 	if err := unpack(ctx, debs, filepath.Join(dir, Root)); err != nil {
 		return err
 	}

@@ -87,11 +87,11 @@ const (
 // network is a network of the machine alone (restrict): nothing leaves it but
 // answers on the forwards. Port 0 lets the kernel choose a free port.
 func (m Machine) network() string {
-	net := "user,id=" + NetworkID + ",restrict=on"
+	options := []string{"user", "id=" + NetworkID, "restrict=on"}
 	for _, port := range m.Forward {
-		net += fmt.Sprintf(",hostfwd=tcp:127.0.0.1:0-:%d", port)
+		options = append(options, fmt.Sprintf("hostfwd=tcp:127.0.0.1:0-:%d", port))
 	}
-	return net
+	return strings.Join(options, ",")
 }
 
 // escape protects commas in an option's value.

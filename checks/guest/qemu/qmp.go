@@ -44,9 +44,13 @@ func DialMonitor(ctx context.Context, dir string) (*Monitor, error) {
 	}
 	defer limit(ctx, conn)()
 	var greeting struct{ QMP json.RawMessage }
-	if err := m.in.Decode(&greeting); err != nil || greeting.QMP == nil {
+	err = m.in.Decode(&greeting)
+	if err == nil && greeting.QMP == nil {
+		err = errors.New("something else answered")
+	}
+	if err != nil {
 		m.Close()
-		return nil, fmt.Errorf("greet QEMU: %w", errors.Join(err, context.Cause(ctx)))
+		return nil, fmt.Errorf("greet QEMU: %w", because(ctx, err))
 	}
 	if err := m.Do(ctx, "qmp_capabilities", nil, nil); err != nil {
 		m.Close()
@@ -72,7 +76,7 @@ func (m *Monitor) Do(ctx context.Context, command string, arguments, out any) er
 			Error  *struct{ Class, Desc string }
 		}
 		if err := m.in.Decode(&answer); err != nil {
-			return fmt.Errorf("%s: %w", command, err)
+			return fmt.Errorf("%s: %w", command, because(ctx, err))
 		}
 		switch {
 		case answer.Error != nil:
@@ -110,6 +114,14 @@ func (m *Monitor) Ports(ctx context.Context) (map[int]int, error) {
 		return nil, err
 	}
 	return parseUsernet(text)
+}
+
+// because prefers the context's own reason over what limit made of it.
+func because(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // limit makes the connection obey the context and commandLimit until the

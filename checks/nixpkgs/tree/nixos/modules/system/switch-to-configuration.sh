@@ -43,6 +43,8 @@ other() { (
 	exec 9>&-
 	exec "$@"
 ); }
+# What systemctl leaves behind for a moment must not hold our lock.
+systemctl() { command systemctl "$@" 9>&-; }
 
 if [ "${NIXOS_NO_CHECK:-}" != 1 ]; then
 	other $PRE_SWITCH_CHECK $TOPLEVEL "$action" || die 1 "Pre-switch checks failed"
@@ -197,10 +199,10 @@ other $TOPLEVEL/activate "$TOPLEVEL" || code=2
 
 if [ -n "$reexec" ]; then
 	log "restarting systemd..."
-	timeout 180 systemctl daemon-reexec || die 1 "Failed to restart systemd"
+	timeout 180 systemctl daemon-reexec 9>&- || die 1 "Failed to restart systemd"
 fi
 systemctl reset-failed || :
-timeout 180 systemctl daemon-reload || die 1 "Failed to reload systemd"
+timeout 180 systemctl daemon-reload 9>&- || die 1 "Failed to reload systemd"
 systemctl_jobs restart -- sysinit-reactivation.target
 
 if [ -n "$reload" ]; then

@@ -1,0 +1,145 @@
+// Package checks runs everything that says whether Slipway works: its tests, its
+// linters, and the checks on real machines, each of which does what a user would
+// do and looks at what came of it.
+//
+// The checks on machines are the tests in this folder, under the build tag
+// "checks". The machines are in package guest, the nixpkgs that stands in for
+// the real one in package nixpkgs.
+package checks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// Check is one check.
+type Check struct {
+	Name        string // "deployment-ssh-hosts"
+	Description string // one line
+	// Test is the regular expression of the tests of this folder that it is.
+	Test string
+}
+
+// OnMachines lists the checks that run on machines.
+func OnMachines() []Check {
+	return []Check{
+		{"deployment-ssh-hosts", "deploys a trivial host by ssh: healthy, unchanged, one file changed, a failing unit", "^TestDeploymentSSHHosts$"},
+		{"deployment-bad-input", "tries what users get wrong: each is refused with what to do, and nothing is changed", "^TestDeploymentBadInput$"},
+		{"deployment-interruptions", "cuts links, fills disks and starts two runs at once", "^TestDeploymentInterruptions$"},
+		{"deployment-ci-environment", "deploys with no HOME, no terminal, a minimal environment and a read-only checkout", "^TestDeploymentCIEnvironment$"},
+		{"deployment-evaluation-cache", "evaluates nothing twice, and everything that changed", "^TestDeploymentEvaluationCache$"},
+		{"deployment-real-nixos", "evaluates every machine over the nixpkgs that CHECKS_NIXPKGS names", "^TestDeploymentRealNixOS$"},
+		{"contract-environment", "shows that programs read declared variables and children get no others", "^TestContractEnvironment$"},
+		{"readme-commands", "runs the commands of the README", "^TestReadmeCommands$"},
+		{"library-import", "declares groups in a module of its own, as a user would", "^TestLibraryImport$"},
+		{"guests", "boots, cuts, kills and cleans up test machines", "^TestGuest"},
+		{"switch-program", "holds the stand-in's switch program to the contract of the real one", "^TestSwitch"},
+	}
+}
+
+// Keys are what the checks read.
+type Keys struct {
+	Guest   string    `env:"CHECKS_GUEST" oneof:"vm,container" desc:"kind of guest for all checks on machines, instead of what each is made for"`
+	Nixpkgs env.Path  `env:"CHECKS_NIXPKGS" desc:"a real nixpkgs, to run the checks over that can use it"`
+	MaySkip env.Names `env:"CHECKS_MAY_SKIP" desc:"parts whose absence may skip a check, separated by commas; when set, a skip for another reason counts as a failure"`
+}
+
+// Toolchain is what the go command reads, which is handed on to it.
+type Toolchain struct {
+	Cache    env.Path `env:"GOCACHE" desc:"Go's build cache"`
+	Modules  env.Path `env:"GOMODCACHE" desc:"Go's module cache"`
+	Path     env.Path `env:"GOPATH" desc:"Go's workspace"`
+	Flags    string   `env:"GOFLAGS" desc:"flags of every go command"`
+	Proxy    string   `env:"GOPROXY" desc:"where Go modules come from"`
+	Sums     string   `env:"GOSUMDB" desc:"who vouches for Go modules"`
+	Tools    string   `env:"GOTOOLCHAIN" desc:"which Go may be used"`
+	CompileC string   `env:"CGO_ENABLED" desc:"whether Go may use a C compiler"`
+}
+
+// environment is what a go command gets.
+func (t Toolchain) environment(e env.Environment, own map[string]string) []string {
+	all := map[string]string{}
+	for name, value := range map[string]string{
+		"GOCACHE": string(t.Cache), "GOMODCACHE": string(t.Modules), "GOPATH": string(t.Path), "GOFLAGS": t.Flags,
+		"GOPROXY": t.Proxy, "GOSUMDB": t.Sums, "GOTOOLCHAIN": t.Tools, "CGO_ENABLED": t.CompileC,
+	} {
+		if value != "" {
+			all[name] = value
+		}
+	}
+	for name, value := range own {
+		all[name] = value
+	}
+	return e.Child(all)
+}
+
+// Run is one run of checks.
+type Run struct {
+	Environment env.Environment
+	Log         *report.Log
+	Out         io.Writer
+	keys        Keys
+	tools       Toolchain
+	module      string // directory of the module
+}
+
+// Coordinates are the keys that a run reads.
+func (r *Run) Coordinates() []any { return []any{&r.keys, &r.tools, &env.Cache{}} }
+
+// load fills the coordinates and finds the module.
+func (r *Run) load(ctx context.Context) error {
+	if err := r.Environment.Load(ctx, env.For{}, &r.keys, &r.tools); err != nil {
+		return &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
+	}
+	module, err := moduleDir()
+	if err != nil {
+		return &report.Fault{Code: report.Usage, What: "find the module", Why: err, Hint: "checks run in a checkout of Slipway"}
+	}
+	r.module = module
+	return nil
+}
+
+// All runs everything and ends with a line of counts.
+func (r *Run) All(ctx context.Context) error {
+	if err := r.load(ctx); err != nil {
+		return err
+	}
+	var t tally
+	err := errors.Join(
+		r.lint(ctx, &t),
+		r.test(ctx, &t, "tests", "./..."),
+		r.test(ctx, &t, "machines", "-tags", "checks", "-run", "^Test(Deployment|Contract|Readme|Library|Guest|Switch)", "-timeout", "60m", "-p", "1", "./checks/..."),
+	)
+	t.print(r.Log)
+	_, _ = fmt.Fprintln(r.Out, t.line())
+	return t.err(err)
+}
+
+// One runs one of the checks on machines.
+func (r *Run) One(ctx context.Context, c Check) error {
+	if err := r.load(ctx); err != nil {
+		return err
+	}
+	var t tally
+	err := r.test(ctx, &t, c.Name, "-tags", "checks", "-run", c.Test, "-timeout", "60m", "-p", "1", "-count", "1", "./checks/...")
+	t.print(r.Log)
+	_, _ = fmt.Fprintln(r.Out, t.line())
+	return t.err(err)
+}
+
+// Lint runs the linters alone.
+func (r *Run) Lint(ctx context.Context) error {
+	if err := r.load(ctx); err != nil {
+		return err
+	}
+	var t tally
+	err := r.lint(ctx, &t)
+	t.print(r.Log)
+	_, _ = fmt.Fprintln(r.Out, t.line())
+	return t.err(err)
+}

@@ -1,0 +1,116 @@
+//go:build checks
+
+package checks
+
+import (
+	"crypto/rand"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"fediversity.eu/slipway/checks/guest"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// slow is trivial with a switch that takes until somebody lets it go on.
+const slow = `{ pkgs, ... }:
+{
+  imports = [ ./trivial.nix ];
+  system.activationScripts.slow = ''
+    n=0
+    while [ ! -e /run/go-on ] && [ $n -lt 600 ]; do n=$((n+1)); sleep 0.1; done
+    rm -f /run/go-on
+  '';
+  environment.etc.round.text = "ROUND\n";
+}
+`
+
+func TestDeploymentInterruptions(t *testing.T) {
+	w := newWorld(t)
+	g := w.boot(guest.VM)
+	w.write("operator/trivial.nix", trivial)
+	assert.Equal(t, w.slipway(nil, "operator-ssh-web-apply").code, report.Healthy)
+
+	t.Run("link cut in the middle of the copy", func(t *testing.T) {
+		w := w.as(t)
+		large := make([]byte, 64<<20)
+		_, _ = rand.Read(large)
+		w.write("operator/large", string(large))
+		w.write("operator/web.nix", strings.ReplaceAll(trivial, `.text = "first\n"`, `.source = ./large`))
+		before := w.on(g, "readlink -f /run/current-system")
+		run := w.start(map[string]string{"PROGRESS": "json"}, "operator-ssh-web-apply")
+		run.await(`"done":1`)
+		assert.NilError(t, g.SetLink(t.Context(), false))
+		o := run.wait()
+		assert.NilError(t, g.SetLink(t.Context(), true))
+		assert.Equal(t, o.code, report.Unknown)
+		assert.Assert(t, strings.Contains(o.stderr, "contact lost"), o.stderr)
+		assert.Equal(t, w.on(g, "readlink -f /run/current-system"), before)
+		w.patiently(report.Healthy)
+	})
+
+	t.Run("link cut in the middle of the switch", func(t *testing.T) {
+		w := w.as(t)
+		w.write("operator/web.nix", strings.ReplaceAll(slow, "ROUND", "cut"))
+		run := w.startFree()
+		run.await("activating the configuration")
+		assert.NilError(t, g.SetLink(t.Context(), false))
+		run.await("connection lost")
+		assert.NilError(t, g.SetLink(t.Context(), true))
+		w.on(g, "touch /run/go-on")
+		o := run.wait()
+		assert.Equal(t, o.code, report.Healthy)
+		assert.Assert(t, strings.Contains(o.stderr, "connected again"), o.stderr)
+		assert.Equal(t, w.on(g, "cat /etc/round"), "cut")
+	})
+
+	t.Run("two runs at once", func(t *testing.T) {
+		w := w.as(t)
+		w.write("operator/web.nix", strings.ReplaceAll(slow, "ROUND", "twice"))
+		run := w.startFree()
+		run.await("activating the configuration")
+		second := w.slipway(nil, "operator-ssh-web-apply")
+		assert.Equal(t, second.code, report.Busy)
+		assert.Assert(t, strings.Contains(second.stderr, "operator-ssh-web-apply, since"), second.stderr)
+		w.on(g, "touch /run/go-on")
+		assert.Equal(t, run.wait().code, report.Healthy)
+	})
+
+	t.Run("ended in the middle of the switch", func(t *testing.T) {
+		w := w.as(t)
+		w.write("operator/web.nix", strings.ReplaceAll(slow, "ROUND", "ended"))
+		run := w.startFree()
+		run.await("activating the configuration")
+		run.stop() // SIGTERM
+		o := run.wait()
+		assert.Equal(t, o.code, report.Terminated)
+		assert.Assert(t, strings.Contains(o.stderr, "the switch goes on"), o.stderr)
+		next := w.startFree()
+		next.await("an earlier run left the switch")
+		w.on(g, "touch /run/go-on")
+		o = next.wait()
+		assert.Equal(t, o.code, report.Healthy)
+		assert.Equal(t, w.on(g, "cat /etc/round"), "ended")
+	})
+}
+
+// startFree starts a deployment when the machine's lock is free: a run whose
+// link was cut holds it a little longer.
+func (w *world) startFree() *running {
+	w.t.Helper()
+	return w.start(nil, "operator-ssh-web-apply")
+}
+
+// patiently deploys until the machine is no longer busy.
+func (w *world) patiently(code report.Code) {
+	w.t.Helper()
+	for range 30 {
+		o := w.slipway(nil, "operator-ssh-web-apply")
+		if o.code != report.Busy {
+			assert.Equal(w.t, o.code, code)
+			return
+		}
+	}
+	w.t.Fatal("the machine stayed busy")
+}

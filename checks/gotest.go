@@ -1,0 +1,197 @@
+package checks
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"fediversity.eu/slipway/internal/child"
+)
+
+// event is one line of "go test -json" (go doc test2json).
+type event struct {
+	Action  string
+	Package string
+	Test    string
+	Elapsed float64
+	Output  string
+}
+
+// testGrace lets tests take their machines down when the run is interrupted.
+const testGrace = 60 * time.Second
+
+// test runs go test and counts its tests. What a test prints is shown when it
+// fails; what a package did, always.
+func (r *Run) test(ctx context.Context, t *tally, what string, args ...string) error {
+	reader, writer := io.Pipe()
+	parsed := make(chan error, 1)
+	p := &parser{run: r, tally: t, what: what, output: map[string]*bytes.Buffer{}}
+	go func() {
+		err := p.read(reader)
+		_, _ = io.Copy(io.Discard, reader)
+		parsed <- err
+	}()
+	lines := r.Log.In(what).Lines()
+	err := child.Command{
+		Path: "go", Args: append([]string{"test", "-json"}, args...), Dir: r.module,
+		Env: r.tools.environment(r.Environment, r.own()), Stdout: writer, Stderr: lines, Grace: testGrace,
+	}.Run(ctx)
+	_ = writer.Close()
+	_ = lines.Close()
+	if failed := <-parsed; failed != nil {
+		return fmt.Errorf("read the results of %s: %w", what, failed)
+	}
+	var failure *child.Error
+	if errors.As(err, &failure) && failure.ExitCode == 1 && len(t.failed) > 0 && ctx.Err() == nil {
+		return nil // it is counted
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// own is what the checks hand on to the tests that they run.
+func (r *Run) own() map[string]string {
+	own := map[string]string{}
+	if r.keys.Guest != "" {
+		own["CHECKS_GUEST"] = r.keys.Guest
+	}
+	if r.keys.Nixpkgs != "" {
+		own["CHECKS_NIXPKGS"] = string(r.keys.Nixpkgs)
+	}
+	if cache, err := r.Environment.CacheDir(); err == nil {
+		own["CACHE_DIR"] = cache
+	}
+	return own
+}
+
+// parser reads the events of a test run.
+type parser struct {
+	run    *Run
+	tally  *tally
+	what   string
+	output map[string]*bytes.Buffer // of tests that have not ended
+}
+
+// longestEvent bounds a line of output of a test.
+const longestEvent = 4 << 20
+
+func (p *parser) read(from io.Reader) error {
+	scanner := bufio.NewScanner(from)
+	scanner.Buffer(nil, longestEvent)
+	for scanner.Scan() {
+		var e event
+		if json.Unmarshal(scanner.Bytes(), &e) != nil {
+			p.run.Log.In(p.what).Infof("%s", scanner.Text()) // not a test's: the go command's own words
+			continue
+		}
+		p.take(e)
+	}
+	return scanner.Err()
+}
+
+func (p *parser) take(e event) {
+	key := e.Package + " " + e.Test
+	name := strings.TrimPrefix(e.Package, "fediversity.eu/slipway/")
+	if e.Test != "" {
+		name += "." + e.Test
+	}
+	switch e.Action {
+	case "output", "build-output":
+		if p.output[key] == nil {
+			p.output[key] = &bytes.Buffer{}
+		}
+		p.output[key].WriteString(e.Output)
+		return
+	case "pass":
+		if e.Test == "" {
+			p.run.Log.In(p.what).Infof("ok %s (%.1f s)", name, e.Elapsed)
+		} else if !strings.Contains(e.Test, "/") {
+			p.tally.passed++
+			if p.what != "tests" {
+				p.run.Log.In(p.what).Infof("passed %s (%.1f s)", name, e.Elapsed)
+			}
+		}
+	case "fail", "build-fail":
+		p.show(key)
+		if e.Test == "" {
+			p.run.Log.In(p.what).Troublef("FAIL %s (%.1f s)", name, e.Elapsed)
+			// A package fails with its tests, or by itself: not built, or ended.
+			if !p.failedIn(name) {
+				p.tally.failed = append(p.tally.failed, name)
+			}
+		} else if !strings.Contains(e.Test, "/") {
+			p.tally.failed = append(p.tally.failed, name)
+		}
+	case "skip":
+		if e.Test != "" {
+			p.tally.skip(name, reason(p.output[key]), p.run.keys.MaySkip)
+		}
+	default:
+		return
+	}
+	delete(p.output, key)
+}
+
+func (p *parser) failedIn(pkg string) bool {
+	for _, name := range p.tally.failed {
+		if strings.HasPrefix(name, pkg+".") || name == pkg {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *parser) show(key string) {
+	if p.output[key] != nil {
+		p.run.Log.In(p.what).Troublef("%s", p.output[key].String())
+	}
+}
+
+// reason is what a test said when it skipped itself: its last line that is not
+// the testing package's own.
+func reason(output *bytes.Buffer) string {
+	if output == nil {
+		return "no reason given"
+	}
+	why := "no reason given"
+	for line := range strings.Lines(output.String()) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "===") || strings.HasPrefix(line, "---") {
+			continue
+		}
+		if _, text, ok := strings.Cut(line, ": "); ok {
+			line = text
+		}
+		why = line
+	}
+	return why
+}
+
+// moduleDir finds the module of Slipway that this process works in.
+func moduleDir() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && strings.HasPrefix(string(text), "module fediversity.eu/slipway\n") {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("no go.mod of fediversity.eu/slipway here or above")
+		}
+		dir = parent
+	}
+}

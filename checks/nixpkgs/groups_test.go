@@ -1,0 +1,95 @@
+package nixpkgs_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+)
+
+// hosting is what a provider may say of itself.
+var hosting = map[string]any{
+	"authorizedKeys":  []any{"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKtEstKeyTestKeyTestKeyTestKeyTestKeyTestKe test"},
+	"privateNetworks": []any{"10.0.0.0/24", "fd00::/64"},
+	"sites":           map[string]any{"git.example.org": "http://10.0.0.5:80"},
+}
+
+// evaluationLimit is far above the 0.15 s that an evaluation takes: a module
+// system that grew quadratic would not pass.
+const evaluationLimit = 3 * time.Second
+
+func TestDeclaredMachinesEvaluateAndBuild(t *testing.T) {
+	n := newNix(t)
+	source, err := filepath.Abs("../../groups")
+	assert.NilError(t, err)
+	machines, err := filepath.Glob(filepath.Join(source, "*", "*.nix"))
+	assert.NilError(t, err)
+	built := 0
+	for _, path := range machines {
+		module, err := filepath.Rel(source, path)
+		assert.NilError(t, err)
+		if filepath.Dir(module) == "modules" {
+			continue
+		}
+		built++
+		t.Run(strings.TrimSuffix(strings.ReplaceAll(module, "/", "-"), ".nix"), func(t *testing.T) {
+			s := system{source: source, modules: []string{module}, hosting: hosting}
+			_, said, took, err := n.instantiate(t, s)
+			assert.NilError(t, err)
+			assert.Assert(t, took < evaluationLimit, "evaluation took %v", took)
+			assert.Assert(t, !strings.Contains(said, "warning: The option"), said)
+			toplevel := n.build(t, s)
+			for _, name := range []string{
+				"activate", "dry-activate", "init", "etc", "sw", "nixos-version", "system", "kernel-params",
+				"init-interface-version", "switch-inhibitors", "bin/switch-to-configuration", "specialisation",
+			} {
+				_, err := os.Stat(filepath.Join(toplevel, name))
+				assert.NilError(t, err)
+			}
+			golden.Assert(t, units(t, toplevel), filepath.Base(t.Name())+".golden")
+		})
+	}
+	assert.Equal(t, built, 7)
+}
+
+// units is the text of all units of a system and where they are wanted, with
+// hashes of the store and the common PATH left out.
+func units(t *testing.T, toplevel string) string {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(filepath.Join(toplevel, "etc/systemd/system"))
+	assert.NilError(t, err)
+	var parts []string
+	assert.NilError(t, filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		if target, err := os.Readlink(path); err == nil {
+			parts = append(parts, "== "+name+" -> "+target+"\n")
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		parts = append(parts, "== "+name+"\n"+normal(string(text)))
+		return err
+	}))
+	sort.Strings(parts)
+	return strings.Join(parts, "\n")
+}
+
+var (
+	storeHash = regexp.MustCompile(`/nix/store/[a-z0-9]{32}-`)
+	unitPath  = regexp.MustCompile(`(?m)^Environment="PATH=.*\n`)
+)
+
+func normal(text string) string {
+	return storeHash.ReplaceAllString(unitPath.ReplaceAllString(text, ""), "/nix/store/…-")
+}

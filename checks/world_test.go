@@ -1,0 +1,329 @@
+//go:build checks
+
+package checks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"fediversity.eu/slipway/checks/guest"
+	"fediversity.eu/slipway/checks/nixpkgs"
+	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// world is what one check has: the binary as a user would have it, a module
+// source of its own, and a cache of its own, so that nothing is found that the
+// check did not make.
+type world struct {
+	t      *testing.T
+	dir    string
+	source string // the module source, to be changed
+	env    map[string]string
+}
+
+// keys are what the tests of this folder read.
+type keys struct {
+	Guest   string   `env:"CHECKS_GUEST" oneof:"vm,container" desc:"kind of guest, instead of what each check is made for"`
+	Nixpkgs env.Path `env:"CHECKS_NIXPKGS" desc:"a real nixpkgs"`
+}
+
+func given(t *testing.T) (keys, Toolchain, string) {
+	t.Helper()
+	var k keys
+	var tools Toolchain
+	assert.NilError(t, env.Process().Load(t.Context(), env.For{}, &k, &tools))
+	cache, err := env.Process().CacheDir()
+	assert.NilError(t, err)
+	return k, tools, cache
+}
+
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "slipway-checks-")
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(dir, "slipway")
+	var tools Toolchain
+	if err := env.Process().Load(context.Background(), env.For{}, &tools); err != nil {
+		return "", err
+	}
+	module, err := moduleDir()
+	if err != nil {
+		return "", err
+	}
+	return binary, child.Command{
+		Path: "go", Args: []string{"build", "-o", binary, "./cmd/slipway"}, Dir: module,
+		Env: tools.environment(env.Process(), nil),
+	}.Run(context.Background())
+})
+
+// binary is the program under test.
+func binary(t *testing.T) string {
+	t.Helper()
+	path, err := built()
+	assert.NilError(t, err)
+	return path
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := built(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+// trivial is the NixOS module of the host that checks deploy.
+const trivial = `{ pkgs, ... }:
+{
+  systemd.services.trivial = {
+    description = "Trivial service of a check";
+    wantedBy = [ "multi-user.target" ];
+    serviceConfig.ExecStart = "${pkgs.busybox}/bin/busybox sleep 1000000";
+  };
+  environment.etc."motd-of-check".text = "first\n";
+  system.stateVersion = "25.05";
+}
+`
+
+// newWorld makes a world whose module source has trivial as the operator's web.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir()}
+	w.source = filepath.Join(w.dir, "source")
+	w.write("operator/web.nix", trivial)
+	stand, err := nixpkgs.Unpack(t.Context(), filepath.Join(w.dir, "nixpkgs"), nixpkgs.DefaultBusybox)
+	if errors.Is(err, nixpkgs.ErrBusybox) {
+		t.Skip("missing part: busybox-static")
+	}
+	assert.NilError(t, err)
+	w.env = map[string]string{
+		"PATH":               "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"HOME":               w.dir,
+		"CACHE_DIR":          filepath.Join(w.dir, "cache"),
+		"NIXPKGS":            stand,
+		"DNS_DOMAIN":         "example.org",
+		"SELF_MODULE_SOURCE": w.source,
+		"SSH_KEEPALIVE":      "2s",
+	}
+	return w
+}
+
+// write puts a file into the module source.
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	path := filepath.Join(w.source, name)
+	assert.NilError(w.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	assert.NilError(w.t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+// boot boots a guest and points the coordinates at it.
+func (w *world) boot(kind guest.Kind) *guest.Guest {
+	w.t.Helper()
+	k, _, cache := given(w.t)
+	if k.Guest != "" {
+		kind = guest.Kind(k.Guest)
+	}
+	if missing := guest.Missing(kind); len(missing) > 0 {
+		w.t.Skipf("missing part: %s", missing[0])
+	}
+	g, err := guest.Boot(w.t.Context(), guest.Options{
+		Kind: kind, Name: "web", Dir: filepath.Join(w.dir, "guest"), Cache: filepath.Join(cache, "guest"),
+		MemoryMiB: 512, DiskMiB: 2048, Log: testWriter{w.t},
+	})
+	assert.NilError(w.t, err)
+	w.t.Cleanup(func() {
+		if w.t.Failed() {
+			w.t.Logf("console of the guest:\n%s", g.Console())
+		}
+		assert.Check(w.t, g.Close())
+	})
+	access := g.Access()
+	maps.Copy(w.env, map[string]string{
+		"SSH_HOST": access.Host, "SSH_PORT": strconv.Itoa(access.Port), "SSH_USER": access.User,
+		"SSH_HOST_KEY": access.HostKey, "SSH_KEY_FILE": access.KeyFile,
+	})
+	return g
+}
+
+// testWriter logs what is written to it.
+type testWriter struct{ t *testing.T }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	w.t.Log(strings.TrimRight(string(p), "\n"))
+	return len(p), nil
+}
+
+// outcome is what a user sees of a run.
+type outcome struct {
+	code   report.Code
+	stdout string
+	stderr string
+	record *report.Record
+	took   time.Duration
+}
+
+// with gives the world's environment with some variables changed; an empty
+// value takes one out.
+func (w *world) with(changes map[string]string) map[string]string {
+	all := maps.Clone(w.env)
+	for name, value := range changes {
+		if value == "" {
+			delete(all, name)
+		} else {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+func pairs(environment map[string]string) []string {
+	var list []string
+	for name, value := range environment {
+		list = append(list, name+"="+value)
+	}
+	return list
+}
+
+// slipway runs the binary to its end.
+func (w *world) slipway(changes map[string]string, args ...string) outcome {
+	w.t.Helper()
+	return w.start(changes, args...).wait()
+}
+
+// running is a run of the binary that goes on.
+type running struct {
+	w      *world
+	stop   context.CancelFunc
+	stderr *watched
+	stdout *bytes.Buffer
+	ended  chan error
+	record string
+	began  time.Time
+	args   []string
+}
+
+func (w *world) start(changes map[string]string, args ...string) *running {
+	w.t.Helper()
+	environment := w.with(changes)
+	r := &running{
+		w: w, stderr: newWatched(), stdout: &bytes.Buffer{}, ended: make(chan error, 1),
+		record: filepath.Join(w.t.TempDir(), "record.json"), began: time.Now(), args: args,
+	}
+	environment["REPORT"] = r.record
+	ctx, stop := context.WithCancel(w.t.Context())
+	r.stop = stop
+	w.t.Cleanup(stop)
+	path := binary(w.t)
+	go func() {
+		r.ended <- child.Command{
+			Path: path, Args: args, Env: pairs(environment), Dir: w.dir,
+			Stdout: r.stdout, Stderr: r.stderr, Grace: time.Minute,
+		}.Run(ctx)
+	}()
+	return r
+}
+
+func (r *running) wait() outcome {
+	r.w.t.Helper()
+	err := <-r.ended
+	r.stop()
+	o := outcome{record: &report.Record{}, stdout: r.stdout.String(), stderr: r.stderr.String(), took: time.Since(r.began)}
+	var failure *child.Error
+	if err != nil {
+		assert.Assert(r.w.t, errors.As(err, &failure), "%v", err)
+		o.code = report.Code(failure.ExitCode)
+	}
+	if text, err := os.ReadFile(r.record); err == nil {
+		assert.NilError(r.w.t, json.Unmarshal(text, o.record))
+		assert.Equal(r.w.t, o.record.ExitCode, o.code)
+	}
+	r.w.t.Logf("slipway %s: exit %d after %.1f s\n%s%s", strings.Join(r.args, " "), o.code, o.took.Seconds(), o.stderr, o.stdout)
+	return o
+}
+
+// watched is a writer in which a test can wait for a text.
+type watched struct {
+	mu      sync.Mutex
+	changed *sync.Cond
+	buf     bytes.Buffer
+	closed  bool
+}
+
+func newWatched() *watched {
+	w := &watched{}
+	w.changed = sync.NewCond(&w.mu)
+	return w
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.changed.Broadcast()
+	return w.buf.Write(p)
+}
+
+func (w *watched) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.buf.String()
+}
+
+// await waits until a run has said something.
+func (r *running) await(text string) {
+	r.w.t.Helper()
+	stop := context.AfterFunc(r.w.t.Context(), r.stderr.changed.Broadcast)
+	defer stop()
+	timer := time.AfterFunc(2*time.Minute, func() {
+		r.stderr.mu.Lock()
+		r.stderr.closed = true
+		r.stderr.mu.Unlock()
+		r.stderr.changed.Broadcast()
+	})
+	defer timer.Stop()
+	r.stderr.mu.Lock()
+	defer r.stderr.mu.Unlock()
+	for !strings.Contains(r.stderr.buf.String(), text) {
+		if r.stderr.closed || r.w.t.Context().Err() != nil || len(r.ended) > 0 {
+			r.w.t.Fatalf("the run never said %q:\n%s", text, r.stderr.buf.String())
+		}
+		r.stderr.changed.Wait()
+	}
+}
+
+// on runs a script on the guest with the ssh of the host, as a witness that is
+// none of ours.
+func (w *world) on(g *guest.Guest, script string) string {
+	w.t.Helper()
+	access := g.Access()
+	known := filepath.Join(w.dir, "known_hosts")
+	line := fmt.Sprintf("[%s]:%d %s\n", access.Host, access.Port, access.HostKey)
+	assert.NilError(w.t, os.WriteFile(known, []byte(line), 0o600))
+	out, err := child.Command{
+		Path: "ssh", Env: pairs(w.env), Args: []string{
+			"-F", "none", "-q", "-i", access.KeyFile, "-p", strconv.Itoa(access.Port),
+			"-o", "IdentitiesOnly=yes", "-o", "UserKnownHostsFile=" + known, "-o", "ConnectTimeout=20",
+			access.User + "@" + access.Host, script,
+		},
+	}.Output(w.t.Context())
+	assert.NilError(w.t, err, "%s", out)
+	return strings.TrimSpace(string(out))
+}
+
+var _ io.Writer = testWriter{}

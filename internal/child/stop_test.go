@@ -1,0 +1,183 @@
+package child
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/poll"
+)
+
+// errEnough is why these tests stop their children.
+var errEnough = errors.New("the test has seen enough")
+
+// stopGrace is how long the children of these tests may take; bound is how much
+// longer than that a busy host may make a run, and far less than they live.
+const (
+	stopGrace = 300 * time.Millisecond
+	bound     = 10 * time.Second
+)
+
+// The children say their process group, then "ready" when they are set up.
+const hello = "echo group $$; "
+
+func TestStop(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		script string
+		cancel bool
+		signal os.Signal
+		check  func(t *testing.T, err error)
+	}{
+		{
+			name:   "a grandchild holds the output and nobody cancels",
+			script: hello + "sleep 60 & exit 0",
+			check: func(t *testing.T, err error) {
+				assert.ErrorIs(t, err, exec.ErrWaitDelay)
+				assert.Equal(t, failure(t, err).ExitCode, 0)
+				assert.NilError(t, failure(t, err).Stopped)
+			},
+		},
+		{
+			name:   "a grandchild holds the output of a child that is cancelled",
+			script: hello + "sleep 60 & echo ready; wait",
+			cancel: true,
+			check: func(t *testing.T, err error) {
+				assert.ErrorIs(t, err, errEnough)
+				assert.Equal(t, failure(t, err).ExitCode, -1)
+				assert.ErrorContains(t, err, "signal: terminated")
+			},
+		},
+		{
+			name:   "the child ignores the request",
+			script: hello + "trap '' TERM; echo ready; while :; do sleep 0.1; done",
+			cancel: true,
+			check: func(t *testing.T, err error) {
+				assert.ErrorIs(t, err, errEnough)
+				assert.Equal(t, failure(t, err).ExitCode, -1)
+				assert.ErrorContains(t, err, "signal: killed")
+			},
+		},
+		{
+			name:   "a grandchild ignores the request",
+			script: hello + "(trap '' TERM; echo ready; while :; do sleep 0.1; done) & wait",
+			cancel: true,
+			check: func(t *testing.T, err error) {
+				assert.ErrorIs(t, err, errEnough)
+				assert.Equal(t, failure(t, err).ExitCode, -1)
+			},
+		},
+		{
+			name:   "the child exits 0 when asked",
+			script: hello + "trap 'exit 0' TERM; echo ready; while :; do sleep 0.1; done",
+			cancel: true,
+			check: func(t *testing.T, err error) {
+				assert.ErrorIs(t, err, errEnough)
+				assert.Equal(t, failure(t, err).ExitCode, 0)
+				assert.Equal(t, failure(t, err).Stopped, errEnough)
+			},
+		},
+		{
+			name:   "the child exits 3 when asked",
+			script: hello + "trap 'echo giving up >&2; exit 3' TERM; echo ready; while :; do sleep 0.1; done",
+			cancel: true,
+			check: func(t *testing.T, err error) {
+				assert.ErrorIs(t, err, errEnough)
+				assert.Equal(t, failure(t, err).ExitCode, 3)
+				assert.Equal(t, failure(t, err).Stderr, "giving up")
+				assert.ErrorContains(t, err, "exit status 3")
+			},
+		},
+		{
+			name:   "another signal asks",
+			script: hello + "trap 'exit 9' INT; trap '' TERM; echo ready; while :; do sleep 0.1; done",
+			cancel: true,
+			signal: syscall.SIGINT,
+			check: func(t *testing.T, err error) {
+				assert.ErrorIs(t, err, errEnough)
+				assert.Equal(t, failure(t, err).ExitCode, 9)
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			out := &listener{word: "ready\n", heard: func() {
+				if c.cancel {
+					cancel(errEnough)
+				}
+			}}
+			command := script(c.script)
+			command.Stdout, command.Signal, command.Grace = out, c.signal, stopGrace
+			started := time.Now()
+			err := command.Run(ctx)
+			assert.Assert(t, time.Since(started) < stopGrace+bound, "took %s", time.Since(started))
+			c.check(t, err)
+			poll.WaitOn(t, gone(out.group(t)), poll.WithTimeout(bound), poll.WithDelay(10*time.Millisecond))
+		})
+	}
+}
+
+// listener keeps what is written to it and calls heard at a word.
+type listener struct {
+	mu    sync.Mutex
+	buf   bytes.Buffer
+	word  string
+	heard func()
+}
+
+func (l *listener) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.buf.Write(p)
+	if l.heard != nil && strings.Contains(l.buf.String(), l.word) {
+		l.heard()
+		l.heard = nil
+	}
+	return len(p), nil
+}
+
+// group is the process group that the child said it leads.
+func (l *listener) group(t *testing.T) int {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	line, _, _ := strings.Cut(l.buf.String(), "\n")
+	number, err := strconv.Atoi(strings.TrimPrefix(line, "group "))
+	assert.NilError(t, err)
+	return number
+}
+
+// gone waits for a process group to have no living member.
+func gone(group int) poll.Check {
+	return func(poll.LogT) poll.Result {
+		stats, err := filepath.Glob("/proc/[0-9]*/stat")
+		if err != nil {
+			return poll.Error(err)
+		}
+		for _, stat := range stats {
+			text, err := os.ReadFile(stat)
+			if err != nil {
+				continue // it ended meanwhile
+			}
+			// After the name, which is in parentheses: state, parent, group.
+			fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+			if len(fields) > 2 && fields[2] == strconv.Itoa(group) && fields[0] != "Z" {
+				return poll.Continue("%s", fmt.Sprintf("%s is alive", filepath.Dir(stat)))
+			}
+		}
+		return poll.Success()
+	}
+}

@@ -1,0 +1,36 @@
+package setup
+
+// Part is something that the project needs on a host beyond Go.
+type Part struct {
+	Package string // of Debian and Ubuntu
+	Minimum string // the oldest version that will do, as dpkg compares versions
+	Program string // shows elsewhere whether the part is there
+	Why     string
+	// Services are what the package would have the system start, which the
+	// project has no use for.
+	Services []string
+}
+
+// Parts lists everything, by name and version.
+func Parts() []Part {
+	return []Part{
+		{Package: "nix-bin", Minimum: "2.8", Program: "nix-store", Why: "evaluates and builds systems"},
+		{Package: "qemu-system-x86", Minimum: "1:7.2", Program: "qemu-system-x86_64", Why: "runs test machines"},
+		{Package: "qemu-utils", Minimum: "1:7.2", Program: "qemu-img", Why: "makes disks of test machines"},
+		{Package: "e2fsprogs", Minimum: "1.46", Program: "mke2fs", Why: "makes file systems of test machines"},
+		{Package: "xz-utils", Minimum: "5.2", Program: "xz", Why: "unpacks kernel modules of test machines"},
+		{Package: "busybox-static", Minimum: "1:1.30", Program: "busybox", Why: "is the package set of the stand-in nixpkgs"},
+		{Package: "debian-archive-keyring", Minimum: "2021", Why: "proves that a test machine's packages are Debian's"},
+		{Package: "systemd-container", Minimum: "249", Program: "systemd-nspawn", Why: "runs test containers"},
+		{Package: "iproute2", Minimum: "5.10", Program: "ip", Why: "makes networks of test containers"},
+		{Package: "openssh-client", Minimum: "1:8.4", Program: "ssh", Why: "is what our ssh is measured against"},
+		{
+			Package: "openssh-server", Minimum: "1:8.4", Program: "sshd", Why: "is the other side in tests, on loopback",
+			Services: []string{"ssh.service", "ssh.socket"},
+		},
+		{Package: "sudo", Minimum: "1.9", Program: "sudo", Why: "is what a login that is not root uses, in tests"},
+		{Package: "fish", Minimum: "3.1", Program: "fish", Why: "is a login shell unlike others, in tests"},
+		{Package: "csh", Minimum: "20110502", Program: "csh", Why: "is another one"},
+		{Package: "dash", Minimum: "0.5", Program: "dash", Why: "is another one"},
+	}
+}

@@ -1,0 +1,87 @@
+package targets
+
+import (
+	"context"
+
+	"github.com/magefile/mage/mg"
+
+	"fediversity.eu/slipway/checks"
+	"fediversity.eu/slipway/targets/front"
+)
+
+// checkTasks are the checks as tasks of the magefile: the binary has none, since
+// they need a checkout.
+func checkTasks() []front.Task {
+	task := func(name, description string, run func(*checks.Run, context.Context) error) front.Task {
+		return front.Task{
+			Name: "checks-" + name, Description: description, Keys: (&checks.Run{}).Coordinates(),
+			Run: func(ctx context.Context, call front.Call) error {
+				return run(&checks.Run{Environment: call.Environment, Log: call.Log, Out: call.Out}, ctx)
+			},
+		}
+	}
+	tasks := []front.Task{
+		task("all", "runs every test, linter and check", (*checks.Run).All),
+		task("lint", "runs the linters", (*checks.Run).Lint),
+	}
+	for _, c := range checks.OnMachines() {
+		tasks = append(tasks, task(c.Name, c.Description, func(r *checks.Run, ctx context.Context) error { return r.One(ctx, c) }))
+	}
+	return tasks
+}
+
+// Checks is the namespace of the checks.
+type Checks mg.Namespace
+
+// All runs every test, linter and check.
+func (Checks) All(ctx context.Context) error { return run(ctx, "checks-all") }
+
+// Lint runs the linters.
+func (Checks) Lint(ctx context.Context) error { return run(ctx, "checks-lint") }
+
+// DeploymentSshHosts deploys a trivial host by ssh: healthy, unchanged, one file changed, a failing unit.
+func (Checks) DeploymentSshHosts(ctx context.Context) error {
+	return run(ctx, "checks-deployment-ssh-hosts")
+}
+
+// DeploymentBadInput tries what users get wrong: each is refused with what to do, and nothing is changed.
+func (Checks) DeploymentBadInput(ctx context.Context) error {
+	return run(ctx, "checks-deployment-bad-input")
+}
+
+// DeploymentInterruptions cuts links, fills disks and starts two runs at once.
+func (Checks) DeploymentInterruptions(ctx context.Context) error {
+	return run(ctx, "checks-deployment-interruptions")
+}
+
+// DeploymentCiEnvironment deploys with no HOME, no terminal, a minimal environment and a read-only checkout.
+func (Checks) DeploymentCiEnvironment(ctx context.Context) error {
+	return run(ctx, "checks-deployment-ci-environment")
+}
+
+// DeploymentEvaluationCache evaluates nothing twice, and everything that changed.
+func (Checks) DeploymentEvaluationCache(ctx context.Context) error {
+	return run(ctx, "checks-deployment-evaluation-cache")
+}
+
+// DeploymentRealNixos evaluates every machine over the nixpkgs that CHECKS_NIXPKGS names.
+func (Checks) DeploymentRealNixos(ctx context.Context) error {
+	return run(ctx, "checks-deployment-real-nixos")
+}
+
+// ContractEnvironment shows that programs read declared variables and children get no others.
+func (Checks) ContractEnvironment(ctx context.Context) error {
+	return run(ctx, "checks-contract-environment")
+}
+
+// ReadmeCommands runs the commands of the README.
+func (Checks) ReadmeCommands(ctx context.Context) error { return run(ctx, "checks-readme-commands") }
+
+// LibraryImport declares groups in a module of its own, as a user would.
+func (Checks) LibraryImport(ctx context.Context) error { return run(ctx, "checks-library-import") }
+
+// Guests boots, cuts, kills and cleans up test machines.
+func (Checks) Guests(ctx context.Context) error { return run(ctx, "checks-guests") }
+
+// SwitchProgram holds the stand-in's switch program to the contract of the real one.
+func (Checks) SwitchProgram(ctx context.Context) error { return run(ctx, "checks-switch-program") }

@@ -1,0 +1,188 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+// schema is the published schema, with formats asserted.
+func schema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(RecordSchema))
+	assert.NilError(t, err)
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	assert.NilError(t, compiler.AddResource("record.schema.json", document))
+	compiled, err := compiler.Compile("record.schema.json")
+	assert.NilError(t, err)
+	return compiled
+}
+
+// written is the document that Write makes of a record.
+func written(t *testing.T, r *Record) any {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "record.json")
+	assert.NilError(t, r.Write(path))
+	file, err := os.Open(path)
+	assert.NilError(t, err)
+	defer func() { _ = file.Close() }()
+	document, err := jsonschema.UnmarshalJSON(file)
+	assert.NilError(t, err)
+	return document
+}
+
+// full is a record with everything in it.
+func full() *Record {
+	code := 4
+	r := &Record{
+		Program: "operator-ssh-web-apply", Group: "operator", Method: "ssh", Machine: "web", Verb: "apply",
+		Started: time.Now().Add(-time.Minute),
+		Source: &Source{
+			Modules: "operator (baked in)", Hash: strings.Repeat("0a", 32), Nixpkgs: "/srv/nixpkgs", Cached: true,
+		},
+		Toplevel: "/nix/store/00000000000000000000000000000000-nixos-system-web", Generation: 12, Changed: true,
+		Copied: &Copied{Paths: 3, Bytes: 1 << 30}, Switch: &code,
+		Units: []Unit{
+			{Name: "web.service", Fault: "failed", Result: "exit-code", ExitStatus: 1, Restarts: 5, Journal: []string{"alas"}},
+			{Name: "bare.socket", Fault: "still starting"},
+		},
+	}
+	r.Time("evaluate")()
+	r.Time("copy")()
+	r.Close(&Fault{Code: Unhealthy, What: "judge the machine", Why: errors.New("2 units unhealthy"), Hint: "mend it"})
+	return r
+}
+
+func TestRecordIsOfThePublishedForm(t *testing.T) {
+	least := &Record{Program: "operator-web", Started: time.Now()}
+	least.Close(nil)
+	aggregate := &Record{Program: "operator-all-apply", Group: "operator", Verb: "apply", Started: time.Now()}
+	aggregate.Add(full())
+	aggregate.Add(least)
+	aggregate.Close(&Exit{Code: Unhealthy, Err: errors.New("1 of 2")})
+	for _, c := range []struct {
+		name   string
+		record *Record
+	}{
+		{"with everything", full()},
+		{"with the least", least},
+		{"with members", aggregate},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			assert.NilError(t, schema(t).Validate(written(t, c.record)))
+		})
+	}
+}
+
+func TestEveryCodeIsInTheSchema(t *testing.T) {
+	compiled := schema(t)
+	for code := range meanings {
+		r := &Record{Program: "p", Started: time.Now()}
+		r.Close(&Exit{Code: code, Err: errors.New("x")})
+		assert.NilError(t, compiled.Validate(written(t, r)), "exit code %d", code)
+	}
+}
+
+func TestSchemaRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(document map[string]any)
+	}{
+		{"an unknown property", func(d map[string]any) { d["colour"] = "blue" }},
+		{"an exit code that is none", func(d map[string]any) { d["exit_code"] = 7 }},
+		{"no program", func(d map[string]any) { delete(d, "program") }},
+		{"another version", func(d map[string]any) { d["version"] = 2 }},
+		{"a time that is none", func(d map[string]any) { d["started"] = "yesterday" }},
+		{"a member that is no record", func(d map[string]any) { d["members"] = []any{map[string]any{}} }},
+		{"a toplevel elsewhere", func(d map[string]any) { d["toplevel"] = "/tmp/system" }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			document, ok := written(t, full()).(map[string]any)
+			assert.Assert(t, ok)
+			compiled := schema(t)
+			assert.NilError(t, compiled.Validate(document))
+			c.change(document)
+			assert.ErrorType(t, compiled.Validate(document), &jsonschema.ValidationError{})
+		})
+	}
+}
+
+func TestCloseNotesHowItEnded(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		err     error
+		code    Code
+		outcome string
+		problem *Problem
+	}{
+		{"well", nil, Healthy, "healthy", nil},
+		{"with a plain error", errors.New("no"), Failed, "failed", &Problem{What: "no"}},
+		{
+			"with a fault", Refuse("copy", errors.New("disk full"), "free some"), Refused, "refused",
+			&Problem{What: "copy: disk full", Hints: []string{"free some"}},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := &Record{Program: "p", Started: time.Now()}
+			r.Close(c.err)
+			assert.Equal(t, r.Version, 1)
+			assert.Equal(t, r.ExitCode, c.code)
+			assert.Equal(t, r.Outcome, c.outcome)
+			assert.DeepEqual(t, r.Error, c.problem)
+			assert.Assert(t, !r.Ended.Before(r.Started))
+		})
+	}
+}
+
+func TestRecordIsFilledByManyAtOnce(t *testing.T) {
+	r := &Record{}
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() { r.Time("copy")(); r.Add(&Record{}) })
+	}
+	all.Wait()
+	assert.Assert(t, cmp.Len(r.Timings, 50))
+	assert.Assert(t, cmp.Len(r.Members, 50))
+}
+
+func TestWriteIsWholeOrNotAtAll(t *testing.T) {
+	t.Run("replaces what was there and leaves nothing beside it", func(t *testing.T) {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "record.json")
+		assert.NilError(t, os.WriteFile(path, []byte(strings.Repeat("old ", 10_000)), 0o600))
+		assert.NilError(t, full().Write(path))
+		text, err := os.ReadFile(path)
+		assert.NilError(t, err)
+		var r Record
+		assert.NilError(t, json.Unmarshal(text, &r))
+		assert.Equal(t, r.Program, "operator-ssh-web-apply")
+		entries, err := os.ReadDir(dir)
+		assert.NilError(t, err)
+		assert.Assert(t, cmp.Len(entries, 1))
+	})
+	t.Run("a folder that is not there", func(t *testing.T) {
+		err := full().Write(filepath.Join(t.TempDir(), "no", "record.json"))
+		assert.ErrorIs(t, err, os.ErrNotExist)
+		assert.ErrorContains(t, err, "write record: ")
+	})
+	t.Run("a folder in the place of the file", func(t *testing.T) {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "record.json")
+		assert.NilError(t, os.Mkdir(path, 0o700))
+		assert.ErrorContains(t, full().Write(path), "write record: ")
+		entries, err := os.ReadDir(dir)
+		assert.NilError(t, err)
+		assert.Assert(t, cmp.Len(entries, 1), "the half-made file must be gone")
+	})
+}

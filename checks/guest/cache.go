@@ -81,7 +81,9 @@ func (c cache) use() (release func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("use cache: %w", err)
 	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_SH); err != nil {
+	now := time.Now()
+	err = errors.Join(unix.Flock(int(file.Fd()), unix.LOCK_SH), os.Chtimes(file.Name(), now, now))
+	if err != nil {
 		_ = file.Close()
 		return nil, fmt.Errorf("use cache: %w", err)
 	}
@@ -89,6 +91,10 @@ func (c cache) use() (release func(), err error) {
 }
 
 var recipeFolder = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+// pruneAge is how long a recipe must not have been used before what was built
+// from it is removed: two versions of this program may be at work side by side.
+const pruneAge = 24 * time.Hour
 
 // prune removes what other recipes left and nobody runs from, and what an
 // interrupted build left. Its caller holds the lock.
@@ -109,7 +115,8 @@ func (c cache) prune() error {
 				errs = append(errs, err)
 				continue
 			}
-			if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			used, err := file.Stat()
+			if err == nil && time.Since(used.ModTime()) > pruneAge && unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
 				say(c.log, "removing %s, of another recipe", dir)
 				errs = append(errs, os.RemoveAll(dir))
 			}

@@ -149,6 +149,11 @@ func (o Options) complete() (Options, error) {
 		}
 		*folder.path = path
 	}
+	// Disks name what they are made from by its path, which must not depend on
+	// the way that this caller came.
+	if real, err := filepath.EvalSymlinks(o.Cache); err == nil {
+		o.Cache = real
+	}
 	for _, port := range o.Forward {
 		if port < 1 || port > 65535 || port == sshPort {
 			errs = append(errs, fmt.Errorf("forward of port %d", port))

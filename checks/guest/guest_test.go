@@ -105,10 +105,17 @@ func TestUnreachableIsNotRefused(t *testing.T) {
 
 func TestCacheKeepsWhatIsUsedAndWhole(t *testing.T) {
 	c := cache{dir: t.TempDir(), log: io.Discard}
-	for _, name := range []string{"0123456789abcdef", "fedcba9876543210", debian.Hash(), ".new-x", "something"} {
+	const running, recent, old = "0123456789abcdef", "1123456789abcdef", "2123456789abcdef"
+	longAgo := time.Now().Add(-2 * pruneAge)
+	for _, name := range []string{running, recent, old, debian.Hash(), ".new-x", "something"} {
 		assert.NilError(t, os.Mkdir(filepath.Join(c.dir, name), 0o700))
+		mark := filepath.Join(c.dir, name, "in-use")
+		assert.NilError(t, os.WriteFile(mark, nil, 0o600))
+		if name != recent {
+			assert.NilError(t, os.Chtimes(mark, longAgo, longAgo))
+		}
 	}
-	used, err := os.Create(filepath.Join(c.dir, "0123456789abcdef", "in-use"))
+	used, err := os.Open(filepath.Join(c.dir, running, "in-use"))
 	assert.NilError(t, err)
 	defer func() { _ = used.Close() }()
 	assert.NilError(t, unix.Flock(int(used.Fd()), unix.LOCK_SH))
@@ -118,8 +125,8 @@ func TestCacheKeepsWhatIsUsedAndWhole(t *testing.T) {
 	for i := range left {
 		left[i] = filepath.Base(left[i])
 	}
-	assert.Assert(t, cmp.Len(left, 3))
-	for _, name := range []string{"0123456789abcdef", debian.Hash(), "something"} {
+	assert.Assert(t, cmp.Len(left, 4))
+	for _, name := range []string{running, recent, debian.Hash(), "something"} {
 		assert.Assert(t, cmp.Contains(left, name))
 	}
 	assert.Assert(t, !exists(filepath.Join(c.dir, ".new-x")))

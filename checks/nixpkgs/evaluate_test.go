@@ -207,3 +207,23 @@ func TestWarningsAreShown(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Check(t, is.Contains(said, "warning: winter is near"))
 }
+
+func TestMovedOptionsLeadToTheirNewPlace(t *testing.T) {
+	n := newNix(t)
+	files := map[string]string{
+		"a.nix": `{ lib, ... }: { imports = [ (lib.mkRenamedOptionModule [ "old" "zone" ] [ "time" "timeZone" ]) ]; }`,
+		"b.nix": `{ old.zone = "UTC"; }`,
+	}
+	var zone string
+	assert.NilError(t, n.value(t, system{files: files}, "config.time.timeZone", &zone))
+	assert.Equal(t, zone, "UTC")
+	_, said, _, err := n.instantiate(t, system{files: files})
+	assert.NilError(t, err)
+	assert.Check(t, is.Contains(said, "`old.zone' defined in"))
+	assert.Check(t, is.Contains(said, "has been renamed to `time.timeZone'"))
+
+	_, _, _, err = n.instantiate(t, system{files: map[string]string{
+		"a.nix": `{ lib, ... }: { imports = [ (lib.mkRemovedOptionModule [ "gone" ] "Use a pencil.") ]; gone = 1; }`,
+	}})
+	assert.Check(t, is.Contains(refusal(t, err), "Use a pencil."))
+}

@@ -2,6 +2,7 @@ package nixos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"fediversity.eu/slipway/groups"
@@ -90,6 +91,9 @@ func (b *Blueprint) system(ctx context.Context, cache string) (System, error) {
 	nixpkgs, domain := string(b.nixpkgs.Nixpkgs), string(b.nixpkgs.Domain)
 	if b.isLocal() {
 		nixpkgs, domain = string(b.local.Nixpkgs), string(b.local.Domain)
+	}
+	if nixpkgs == "" && b.standIn == nil {
+		return System{}, &report.Fault{Code: report.Usage, What: "find nixpkgs", Why: errors.New("NIXPKGS is not set, and this program carries no stand-in")}
 	}
 	if nixpkgs == "" {
 		var err error

@@ -7,6 +7,14 @@ import (
 	"fediversity.eu/slipway/methods"
 )
 
+// Systems makes the tasks of the programs <group>-<machine>. standIn may be nil
+// where no machine is one that Slipway boots.
+func Systems(standIn StandIn) func(methods.Deployment) methods.Task {
+	return func(d methods.Deployment) methods.Task {
+		return SystemTask{Blueprint: NewBlueprint(d, standIn)}
+	}
+}
+
 // SystemTask builds the system of a machine and prints its store path.
 type SystemTask struct{ *Blueprint }
 

@@ -21,10 +21,5 @@ func Groups() []groups.Group {
 
 // Registry makes the registry of everything that is declared.
 func Registry() (*program.Registry, error) {
-	return program.New(Groups(), []methods.Method{ssh.New(localHost{}, standIn)}, System)
-}
-
-// System makes the task of the program <group>-<machine>.
-func System(d methods.Deployment) methods.Task {
-	return nixos.SystemTask{Blueprint: nixos.NewBlueprint(d, standIn)}
+	return program.New(Groups(), []methods.Method{ssh.New(localHost{}, standIn)}, nixos.Systems(standIn))
 }

@@ -6,9 +6,9 @@ package front
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/term"
@@ -73,31 +73,36 @@ func streams() program.Streams {
 	return s
 }
 
-// Run runs one program, for a target that Mage's own main runs. The error says
-// its own exit code.
+// Run runs one program or task, for a target that Mage's own main runs. The
+// error says its own exit code; Mage prints it.
 func Run(ctx context.Context, f Front, name string) error {
-	return report.Wrap(f.run(ctx, env.Process(), streams(), []string{name}))
+	session, err := f.open(ctx, env.Process())
+	if err != nil {
+		return report.Wrap(err)
+	}
+	defer session.Close()
+	return report.Wrap(f.run(ctx, session, []string{name}))
+}
+
+// open makes the session of this process.
+func (f Front) open(ctx context.Context, environment env.Environment) (*program.Session, error) {
+	registry, err := f.Registry()
+	if err != nil {
+		return nil, err
+	}
+	return registry.NewSession(ctx, environment, streams())
 }
 
 // run runs programs and tasks by their names, in order, and stops at the first
 // that does not end well. Every name is looked up before anything starts; so
 // are the coordinates of programs that follow one another.
-func (f Front) run(ctx context.Context, environment env.Environment, to program.Streams, names []string) error {
-	registry, err := f.Registry()
-	if err != nil {
-		return err
-	}
-	session, err := registry.NewSession(ctx, environment, to)
-	if err != nil {
-		return err
-	}
-	defer session.Close()
-	if err := f.known(registry, names); err != nil {
+func (f Front) run(ctx context.Context, session *program.Session, names []string) error {
+	if err := session.Registry().Resolve(f.programs(names)...); err != nil {
 		return err
 	}
 	for len(names) > 0 {
 		if t, ok := f.task(names[0]); ok {
-			if err := t.Run(ctx, Call{Environment: environment, Log: session.Log().For(t.Name), Out: to.Out}); err != nil {
+			if err := t.Run(ctx, Call{Environment: session.Environment(), Log: session.Log().For(t.Name), Out: session.Out()}); err != nil {
 				return err
 			}
 			names = names[1:]
@@ -120,25 +125,23 @@ func (f Front) isTask(name string) bool {
 	return ok
 }
 
-// known names every word that is neither a program nor a task.
-func (f Front) known(registry *program.Registry, names []string) error {
-	var programs []string
-	for _, name := range names {
-		if !f.isTask(name) {
-			programs = append(programs, name)
-		}
-	}
-	return registry.Resolve(programs...)
+// programs are those of names that are no tasks.
+func (f Front) programs(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), f.isTask)
 }
 
-// explain prints an error for a person: what, where and why, and what to do.
-func explain(to io.Writer, redactor *env.Redactor, err error) {
+// explain says an error to a person or a program that reads events: what, where
+// and why, and what to do.
+func explain(log *report.Log, err error) {
 	var typed *report.Exit
 	if errors.As(err, &typed) {
 		err = typed.Err
 	}
-	_, _ = fmt.Fprintln(to, redactor.String("error: "+strings.TrimRight(err.Error(), "\n")))
+	log.Troublef("%s", err)
 	for _, hint := range report.Hints(err) {
-		_, _ = fmt.Fprintln(to, redactor.String("hint: "+hint))
+		log.Infof("hint: %s", hint)
 	}
 }
+
+// plainly is the log of what goes wrong before there is a session.
+func plainly() *report.Log { return report.NewLog(report.Plain(os.Stderr)) }

@@ -40,17 +40,17 @@ func (f Front) help(to io.Writer, names []string) report.Code {
 	}
 	registry, err := f.Registry()
 	if err == nil {
-		err = f.known(registry, names)
+		err = registry.Resolve(f.programs(names)...)
 	}
 	if err != nil {
-		explain(os.Stderr, env.NewRedactor(), err)
+		explain(plainly(), err)
 		return report.CodeOf(err)
 	}
 	for _, name := range names {
 		if t, ok := f.task(name); ok {
 			keys, err := env.Declared(t.Keys...)
 			if err != nil {
-				explain(os.Stderr, env.NewRedactor(), err)
+				explain(plainly(), err)
 				return report.Failed
 			}
 			_, _ = fmt.Fprintf(to, "%s (mage %s)\n%s\n", t.Name, t.Target(), t.Description)
@@ -60,7 +60,7 @@ func (f Front) help(to io.Writer, names []string) report.Code {
 		p, _ := registry.Find(name)
 		keys, err := registry.Keys(p)
 		if err != nil {
-			explain(os.Stderr, env.NewRedactor(), err)
+			explain(plainly(), err)
 			return report.Failed
 		}
 		_, _ = fmt.Fprintf(to, "%s (mage %s)\n%s\n", p.Name, p.Target, p.Description)
@@ -97,7 +97,7 @@ func List(f Front) error {
 func (f Front) list(to io.Writer, words []string) report.Code {
 	registry, err := f.Registry()
 	if err != nil {
-		explain(os.Stderr, env.NewRedactor(), err)
+		explain(plainly(), err)
 		return report.Failed
 	}
 	var b strings.Builder

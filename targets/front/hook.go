@@ -2,6 +2,7 @@ package front
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -74,14 +75,20 @@ func (f Front) ours(words []string) bool {
 func (f Front) call(ctx context.Context, environment env.Environment, names []string) report.Code {
 	ctx, stop := withSignals(ctx)
 	defer stop()
-	err := f.run(ctx, environment, streams(), names)
+	session, err := f.open(ctx, environment)
+	if err != nil {
+		explain(plainly(), err)
+		return report.CodeOf(err)
+	}
+	defer session.Close()
+	err = f.run(ctx, session, names)
 	if err == nil {
 		return report.Healthy
 	}
-	explain(os.Stderr, environment.Redactor(), err)
-	code := report.CodeOf(err)
-	if cause := report.CodeOf(context.Cause(ctx)); ctx.Err() != nil && (cause == report.Interrupted || cause == report.Terminated) {
-		code = cause
+	explain(session.Log(), err)
+	var stopped *report.Interruption
+	if errors.As(context.Cause(ctx), &stopped) {
+		return stopped.Code()
 	}
-	return code
+	return report.CodeOf(err)
 }

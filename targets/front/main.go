@@ -2,6 +2,7 @@ package front
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -25,7 +26,7 @@ func Main(f Front, args []string) report.Code {
 				return f.help(os.Stdout, []string{name})
 			}
 			if len(words) > 0 {
-				return usage(os.Stderr, fmt.Errorf("%s takes no arguments; its coordinates are environment variables", name))
+				return usage(fmt.Errorf("%s takes no arguments; its coordinates are environment variables", name))
 			}
 			return f.call(context.Background(), env.Process(), []string{name})
 		}
@@ -38,7 +39,7 @@ func Main(f Front, args []string) report.Code {
 		return f.list(os.Stdout, words[1:])
 	case "run":
 		if len(words) == 1 {
-			return usage(os.Stderr, fmt.Errorf("run: no program named"))
+			return usage(errors.New("run: no program named"))
 		}
 		return f.call(context.Background(), env.Process(), words[1:])
 	case "help", "-h", "--help":
@@ -47,7 +48,7 @@ func Main(f Front, args []string) report.Code {
 		return version(os.Stdout)
 	}
 	if strings.HasPrefix(words[0], "-") {
-		return usage(os.Stderr, fmt.Errorf("unknown flag %s", words[0]))
+		return usage(fmt.Errorf("unknown flag %s", words[0]))
 	}
 	if wantsHelp(words[1:]) {
 		return f.help(os.Stdout, words[:1])
@@ -59,8 +60,8 @@ func wantsHelp(words []string) bool {
 	return len(words) == 1 && (words[0] == "--help" || words[0] == "-h")
 }
 
-func usage(to io.Writer, err error) report.Code {
-	explain(to, env.NewRedactor(), &report.Fault{
+func usage(err error) report.Code {
+	explain(plainly(), &report.Fault{
 		Code: report.Usage, What: "read the command line", Why: err, Hint: "slipway help says what it takes",
 	})
 	return report.Usage

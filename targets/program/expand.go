@@ -68,7 +68,7 @@ func (r *Registry) verbsOf(group groups.Group, method string, kind Kind) []metho
 	var verbs []methods.Verb
 	for _, machine := range membersOf(group, kind) {
 		for _, verb := range r.methods[method].Verbs(machine.Placement) {
-			if !slices.Contains(verbs, verb) {
+			if !slices.ContainsFunc(verbs, func(v methods.Verb) bool { return v.Name == verb.Name }) {
 				verbs = append(verbs, verb)
 			}
 		}

@@ -17,14 +17,12 @@ import (
 	"fediversity.eu/slipway/targets/report"
 )
 
-// node is one program in the graph of a session, and a dependency as Mage
-// knows it: run at most once in a process, whoever depends on it.
+// node is one program of a session, which runs it at most once.
 type node struct {
 	session *Session
 	program Program
 	task    methods.Task // nil for an aggregate
-	members []*node      // of an aggregate
-	needs   []*node      // what must end healthy before this one starts
+	members []*member    // of an aggregate
 	loaded  bool
 
 	once   sync.Once
@@ -32,34 +30,25 @@ type node struct {
 	record *report.Record
 }
 
-var _ mg.Fn = (*node)(nil)
-
-// Name and ID are the identity by which Mage runs a dependency once.
-func (n *node) Name() string { return n.program.Name }
-
-// ID is empty: the name says it all.
-func (n *node) ID() string { return "" }
-
 // Run runs the program, or gives the outcome of the run that was. It never
 // panics: Mage takes a dependency that panicked for one that succeeded when it
 // is asked for again.
 func (n *node) Run(ctx context.Context) error {
+	n.end(func() error { return n.attempt(ctx) })
+	return report.Wrap(n.err)
+}
+
+// end gives the node its outcome, unless it has one.
+func (n *node) end(attempt func() error) {
 	n.once.Do(func() {
 		n.record = &report.Record{
 			Program: n.program.Name, Group: n.program.Group, Method: n.program.Method,
 			Machine: n.program.Machine, Verb: n.program.Verb, Started: time.Now(),
 		}
-		n.err = n.attempt(ctx)
+		n.err = attempt()
 		n.record.Close(n.err)
 	})
-	return report.Wrap(n.err)
 }
-
-// notStarted is the fate of a program whose needs were not met.
-type notStartedError struct{ cause error }
-
-func (e *notStartedError) Error() string { return "not started: " + e.cause.Error() }
-func (e *notStartedError) Unwrap() error { return e.cause }
 
 func (n *node) attempt(ctx context.Context) (err error) {
 	defer func() {
@@ -70,18 +59,14 @@ func (n *node) attempt(ctx context.Context) (err error) {
 	if n.program.Aggregate() {
 		return n.aggregate(ctx)
 	}
-	if err := depend(ctx, n.needs); err != nil {
-		return &notStartedError{blamed(n.needs, err)}
-	}
-	if ctx.Err() != nil {
-		return &notStartedError{context.Cause(ctx)}
-	}
 	// Only leaves take a slot: an aggregate that held one could starve the
 	// members it waits for.
 	select {
 	case n.session.slots <- struct{}{}:
 		defer func() { <-n.session.slots }()
 	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
 		return &notStartedError{context.Cause(ctx)}
 	}
 	return n.task.Run(ctx, &methods.Run{
@@ -90,17 +75,29 @@ func (n *node) attempt(ctx context.Context) (err error) {
 	})
 }
 
+// notStartedError is the fate of a program whose needs were not met.
+type notStartedError struct{ cause error }
+
+func (e *notStartedError) Error() string { return "not started: " + e.cause.Error() }
+func (e *notStartedError) Unwrap() error { return e.cause }
+
+// aggregate runs the members, each when what it needs has ended healthy, and
+// ends with the worst of their codes. What was not started for want of another
+// adds nothing to that of the other.
 func (n *node) aggregate(ctx context.Context) error {
 	_ = depend(ctx, n.members) // each member's own outcome is read below
 	var failed []error
-	codes := make([]report.Code, 0, len(n.members))
-	for _, member := range n.members {
-		n.record.Add(member.record)
-		codes = append(codes, report.CodeOf(member.err))
-		if member.err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", member.program.Name, member.err))
+	var codes []report.Code
+	for _, m := range n.members {
+		n.record.Add(m.record)
+		n.record.Changed = n.record.Changed || m.record.Changed
+		if m.err == nil {
+			continue
 		}
-		n.record.Changed = n.record.Changed || member.record.Changed
+		failed = append(failed, fmt.Errorf("%s: %w", m.program.Name, m.err))
+		if !m.blames {
+			codes = append(codes, report.CodeOf(m.err))
+		}
 	}
 	if len(failed) == 0 {
 		return nil
@@ -111,10 +108,39 @@ func (n *node) aggregate(ctx context.Context) error {
 	}
 }
 
-// depend makes nodes Mage dependencies of the caller and waits for all of them.
-// Mage reports a failed dependency by a panic.
-func depend(ctx context.Context, nodes []*node) (err error) {
-	if len(nodes) == 0 {
+// member is a node within an aggregate, where other members come before it. It
+// is a dependency as Mage knows it.
+type member struct {
+	*node
+	aggregate *node
+	needs     []*member
+	blames    bool // it was not started because of one of its needs
+}
+
+var _ mg.Fn = (*member)(nil)
+
+// Name is the identity by which Mage runs a dependency once.
+func (m *member) Name() string { return m.program.Name }
+
+// ID tells the dependencies of one aggregate and session from those of another:
+// Mage would run each of them once in a process, whichever is asked for it.
+func (m *member) ID() string { return m.session.id + " " + m.aggregate.program.Name }
+
+// Run runs the member after what it needs, unless it was run already.
+func (m *member) Run(ctx context.Context) error {
+	if err := depend(ctx, m.needs); err != nil {
+		m.end(func() error {
+			m.blames = true
+			return &notStartedError{blamed(m.needs, err)}
+		})
+	}
+	return m.node.Run(ctx)
+}
+
+// depend makes members Mage dependencies of the caller and waits for all of
+// them. Mage reports a failed dependency by a panic.
+func depend(ctx context.Context, members []*member) (err error) {
+	if len(members) == 0 {
 		return nil
 	}
 	defer func() {
@@ -122,26 +148,34 @@ func depend(ctx context.Context, nodes []*node) (err error) {
 			err = fmt.Errorf("%v", v)
 		}
 	}()
-	deps := make([]any, 0, len(nodes))
-	for _, n := range nodes {
-		deps = append(deps, n)
+	deps := make([]any, 0, len(members))
+	for _, m := range members {
+		deps = append(deps, m)
 	}
 	mg.CtxDeps(ctx, deps...)
 	return nil
 }
 
 // blamed names which of the needs was not met.
-func blamed(needs []*node, otherwise error) error {
+func blamed(needs []*member, otherwise error) error {
 	var names []string
 	for _, need := range needs {
 		if need.err != nil {
-			names = append(names, fmt.Sprintf("%s ended %s", need.program.Name, report.CodeOf(need.err)))
+			names = append(names, need.program.Name+" ended "+need.outcome())
 		}
 	}
 	if len(names) == 0 {
 		return otherwise
 	}
 	return errors.New(strings.Join(names, ", "))
+}
+
+// outcome is how the node ended, in a word or two.
+func (n *node) outcome() string {
+	if _, ok := n.err.(*notStartedError); ok { //nolint:errorlint // the node itself, not one that it blames
+		return "not started"
+	}
+	return report.CodeOf(n.err).String()
 }
 
 // nodeOf gives the node of a program, with its members and what they need.
@@ -156,16 +190,16 @@ func (s *Session) nodeOf(p Program) *node {
 		return n
 	}
 	group := s.registry.groupOf(p.Group)
-	byMachine := map[string]*node{}
+	byMachine := map[string]*member{}
 	for _, machine := range membersOf(group, p.Kind) {
-		if member, ok := s.member(p, group, machine); ok {
-			byMachine[machine.Name] = member
-			n.members = append(n.members, member)
+		if leaf, ok := s.leafOf(p, group, machine); ok {
+			byMachine[machine.Name] = &member{node: leaf, aggregate: n}
+			n.members = append(n.members, byMachine[machine.Name])
 		}
 	}
 	if p.Kind == Combined {
-		for machine, need := range edges(group, p.Verb == destroy) {
-			for _, other := range need {
+		for machine, before := range edges(group, p.Verb == destroy) {
+			for _, other := range before {
 				if byMachine[machine] != nil && byMachine[other] != nil {
 					byMachine[machine].needs = append(byMachine[machine].needs, byMachine[other])
 				}
@@ -175,9 +209,9 @@ func (s *Session) nodeOf(p Program) *node {
 	return n
 }
 
-// member gives the node of an aggregate's verb on one machine, if the machine
+// leafOf gives the node of an aggregate's verb on one machine, if the machine
 // has that verb.
-func (s *Session) member(p Program, group groups.Group, machine groups.Machine) (*node, bool) {
+func (s *Session) leafOf(p Program, group groups.Group, machine groups.Machine) (*node, bool) {
 	method := p.Method
 	if method == "" {
 		method = group.Methods[0]
@@ -238,5 +272,9 @@ func (n *node) leaves() []*node {
 	if n.task != nil {
 		return []*node{n}
 	}
-	return n.members
+	list := make([]*node, 0, len(n.members))
+	for _, m := range n.members {
+		list = append(list, m.node)
+	}
+	return list
 }

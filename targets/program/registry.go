@@ -187,9 +187,7 @@ func (r *Registry) Check() error {
 	var faults []error
 	names, targets := map[string]Program{}, map[string]Program{}
 	claim := func(taken map[string]Program, what, key string, p Program) {
-		if other, ok := taken[key]; ok && other.Name != p.Name {
-			faults = append(faults, fmt.Errorf("%s and %s have the same %s %q", other, p, what, key))
-		} else if ok && (other.Kind != p.Kind || other.Machine != p.Machine || other.Verb != p.Verb) {
+		if other, ok := taken[key]; ok && other != p {
 			faults = append(faults, fmt.Errorf("%s and %s have the same %s %q", other, p, what, key))
 		}
 		taken[key] = p

@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ type Keys struct {
 // Session runs programs of a registry in one process: each at most once,
 // however many ask for it.
 type Session struct {
+	id          string
 	registry    *Registry
 	environment env.Environment
 	log         *report.Log
@@ -43,7 +45,7 @@ type Streams struct {
 // NewSession reads the keys that every program has. Whatever its programs
 // write has the secrets of their coordinates taken out.
 func (r *Registry) NewSession(ctx context.Context, environment env.Environment, to Streams) (*Session, error) {
-	s := &Session{registry: r, environment: environment, nodes: map[string]*node{}}
+	s := &Session{id: rand.Text(), registry: r, environment: environment, nodes: map[string]*node{}}
 	if err := environment.Load(ctx, env.For{Alone: true}, &s.keys); err != nil {
 		return nil, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
 	}
@@ -64,6 +66,15 @@ func (r *Registry) NewSession(ctx context.Context, environment env.Environment, 
 
 // Log is where the session's events go.
 func (s *Session) Log() *report.Log { return s.log }
+
+// Registry is where the session's programs are from.
+func (s *Session) Registry() *Registry { return s.registry }
+
+// Environment is where its coordinates come from.
+func (s *Session) Environment() env.Environment { return s.environment }
+
+// Out is where its results go.
+func (s *Session) Out() io.Writer { return s.out }
 
 // Close hands on what was kept back because a secret may have begun there.
 func (s *Session) Close() { s.flush() }
@@ -91,7 +102,7 @@ func (s *Session) Run(ctx context.Context, names ...string) error {
 		}
 	}
 	if s.keys.Report != "" && len(nodes) > 0 {
-		if failed := record.Write(string(s.keys.Report)); failed != nil {
+		if failed := record.Write(string(s.keys.Report), s.environment.Redactor().String); failed != nil {
 			err = errors.Join(err, failed)
 		}
 	}

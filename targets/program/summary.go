@@ -3,8 +3,6 @@ package program
 import (
 	"fmt"
 	"strings"
-
-	"fediversity.eu/slipway/targets/report"
 )
 
 // summary ends a run with the outcome of every member of an aggregate, and with
@@ -20,24 +18,20 @@ func (s *Session) summary(n *node) {
 
 // table writes one line a member: name, outcome, seconds, and the first line of
 // what went wrong.
-func table(members []*node) []string {
+func table(members []*member) []string {
 	width := 0
 	for _, m := range members {
 		width = max(width, len(m.program.Name))
 	}
 	lines := make([]string, 0, len(members))
 	for _, m := range members {
-		outcome := report.CodeOf(m.err).String()
-		if _, ok := m.err.(*notStartedError); ok { //nolint:errorlint // the member itself, not one that it blames
-			outcome = "not started"
-		}
 		why := ""
 		if m.err != nil {
 			why, _, _ = strings.Cut(m.err.Error(), "\n")
 		}
 		seconds := m.record.Ended.Sub(m.record.Started).Seconds()
 		lines = append(lines, strings.TrimRight(fmt.Sprintf("%-*s  %-13s  %6.1f s  %s",
-			width, m.program.Name, outcome, seconds, why), " "))
+			width, m.program.Name, m.outcome(), seconds, why), " "))
 	}
 	return lines
 }

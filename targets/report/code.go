@@ -118,7 +118,12 @@ func (e *Exit) ExitStatus() int { return int(e.Code) }
 type Interruption struct{ Signal os.Signal }
 
 // Error names the signal.
-func (i *Interruption) Error() string { return "stopped by " + i.Signal.String() }
+func (i *Interruption) Error() string {
+	if i.Code() == Terminated {
+		return "stopped by SIGTERM"
+	}
+	return "stopped by SIGINT"
+}
 
 // Code is 128 and the signal's number.
 func (i *Interruption) Code() Code {

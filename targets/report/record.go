@@ -105,11 +105,15 @@ func (r *Record) Close(err error) {
 	}
 }
 
-// Write puts the record at path, whole or not at all.
-func (r *Record) Write(path string) error {
+// Write puts the record at path, whole or not at all, with what redact takes out
+// of its text; nil takes nothing out.
+func (r *Record) Write(path string, redact func(string) string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write record: %w", err)
+	}
+	if redact != nil {
+		text = []byte(redact(string(text)))
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".record-*")
 	if err != nil {

@@ -33,7 +33,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 func written(t *testing.T, r *Record) any {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "record.json")
-	assert.NilError(t, r.Write(path))
+	assert.NilError(t, r.Write(path, nil))
 	file, err := os.Open(path)
 	assert.NilError(t, err)
 	defer func() { _ = file.Close() }()
@@ -161,7 +161,7 @@ func TestWriteIsWholeOrNotAtAll(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "record.json")
 		assert.NilError(t, os.WriteFile(path, []byte(strings.Repeat("old ", 10_000)), 0o600))
-		assert.NilError(t, full().Write(path))
+		assert.NilError(t, full().Write(path, nil))
 		text, err := os.ReadFile(path)
 		assert.NilError(t, err)
 		var r Record
@@ -172,7 +172,7 @@ func TestWriteIsWholeOrNotAtAll(t *testing.T) {
 		assert.Assert(t, cmp.Len(entries, 1))
 	})
 	t.Run("a folder that is not there", func(t *testing.T) {
-		err := full().Write(filepath.Join(t.TempDir(), "no", "record.json"))
+		err := full().Write(filepath.Join(t.TempDir(), "no", "record.json"), nil)
 		assert.ErrorIs(t, err, os.ErrNotExist)
 		assert.ErrorContains(t, err, "write record: ")
 	})
@@ -180,7 +180,7 @@ func TestWriteIsWholeOrNotAtAll(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "record.json")
 		assert.NilError(t, os.Mkdir(path, 0o700))
-		assert.ErrorContains(t, full().Write(path), "write record: ")
+		assert.ErrorContains(t, full().Write(path, nil), "write record: ")
 		entries, err := os.ReadDir(dir)
 		assert.NilError(t, err)
 		assert.Assert(t, cmp.Len(entries, 1), "the half-made file must be gone")

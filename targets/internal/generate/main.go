@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -22,5 +23,5 @@ func generate() error {
 	if err != nil {
 		return err
 	}
-	return gen.Write("..", ".", registry)
+	return errors.Join(gen.Write("..", ".", registry), gen.WriteReadme("../README.md", registry))
 }

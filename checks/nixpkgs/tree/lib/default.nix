@@ -9,7 +9,7 @@ let
     strings = load ./strings.nix;
     properties = load ./properties.nix;
     options = load ./options.nix;
-    modules = load ./modules.nix;
+    modules = load ./modules.nix // load ./renames.nix;
     generators = load ./generators.nix;
     meta = load ./meta.nix;
   };

@@ -1,0 +1,160 @@
+package gen
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/program"
+)
+
+// Readme gives the text of a README with the tables between its marks
+// ("<!-- generated: groups -->" to "<!-- end -->") written from a registry:
+// groups, methods, verbs and keys. A mark of another name is an error.
+func Readme(text []byte, r *program.Registry) ([]byte, error) {
+	const begin, end = "<!-- generated: ", "<!-- end -->"
+	var out bytes.Buffer
+	for {
+		before, rest, ok := bytes.Cut(text, []byte(begin))
+		out.Write(before)
+		if !ok {
+			return out.Bytes(), nil
+		}
+		name, rest, ok := bytes.Cut(rest, []byte(" -->\n"))
+		_, after, closed := bytes.Cut(rest, []byte(end))
+		if !ok || !closed {
+			return nil, fmt.Errorf("mark %q is not closed", begin+string(name))
+		}
+		table, err := tableOf(string(name), r)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&out, "%s%s -->\n%s%s", begin, name, table, end)
+		text = after
+	}
+}
+
+func tableOf(name string, r *program.Registry) (string, error) {
+	switch name {
+	case "groups":
+		return groupTable(r), nil
+	case "methods":
+		return methodTable(r), nil
+	case "keys":
+		return keyTable(r)
+	}
+	return "", fmt.Errorf("no table is called %q; there are groups, methods and keys", name)
+}
+
+func row(b *strings.Builder, cells ...string) {
+	for i, cell := range cells {
+		cells[i] = strings.ReplaceAll(cell, "|", `\|`)
+	}
+	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+}
+
+func groupTable(r *program.Registry) string {
+	var b strings.Builder
+	row(&b, "group", "machine", "what it is", "published", "methods")
+	row(&b, "---", "---", "---", "---", "---")
+	for _, group := range r.Groups() {
+		for _, machine := range group.Machines {
+			published := "yes"
+			if machine.Internal {
+				published = "internal"
+			}
+			row(&b, "`"+group.Name+"`", "`"+machine.Name+"`", machine.Description, published, strings.Join(group.Methods, ", "))
+		}
+	}
+	return b.String()
+}
+
+func methodTable(r *program.Registry) string {
+	var b strings.Builder
+	row(&b, "method", "verb", "what it does")
+	row(&b, "---", "---", "---")
+	for _, method := range r.Methods() {
+		for _, verb := range method.Verbs(groups.Local{}) {
+			does := verb.Description + " the machine"
+			if !slices.Contains(method.Verbs(groups.External{}), verb) {
+				does += ", where Slipway booted it"
+			}
+			row(&b, "`"+method.Name()+"`", "`"+verb.Name+"`", does)
+		}
+	}
+	return b.String()
+}
+
+func keyTable(r *program.Registry) (string, error) {
+	keys := map[string]env.Key{}
+	for _, p := range r.Programs() {
+		read, err := r.Keys(p)
+		if err != nil {
+			return "", err
+		}
+		for _, key := range read {
+			// Where programs differ, the stricter form is the one to know.
+			if known, ok := keys[key.Name]; !ok || (key.Required && !known.Required) {
+				keys[key.Name] = key
+			}
+		}
+	}
+	names := make([]string, 0, len(keys))
+	for name := range keys {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var b strings.Builder
+	row(&b, "variable", "what it is", "valid", "default")
+	row(&b, "---", "---", "---", "---")
+	for _, name := range names {
+		key := keys[name]
+		shown := "`" + name + "`"
+		if key.Secret {
+			shown += " or `" + name + "_FILE`"
+		}
+		value := ""
+		switch {
+		case key.Required:
+			value = "required"
+		case key.Default != "":
+			value = "`" + key.Default + "`"
+		}
+		row(&b, shown, key.Description, key.Type, value)
+	}
+	return b.String(), nil
+}
+
+// WriteReadme brings the tables of a README up to date.
+func WriteReadme(path string, r *program.Registry) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	wanted, err := Readme(text, r)
+	if err != nil || bytes.Equal(text, wanted) {
+		return err
+	}
+	return os.WriteFile(path, wanted, 0o644) //nolint:gosec // a document
+}
+
+// CheckReadme tells whether the tables of a README are up to date.
+func CheckReadme(path string, r *program.Registry) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	wanted, err := Readme(text, r)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(text, wanted) {
+		return errors.New("README.md: tables out of date; run go generate ./...")
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package gen
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+)
+
+const marks = `# A README
+
+<!-- generated: groups -->
+what was here before
+<!-- end -->
+
+Between.
+
+<!-- generated: methods -->
+<!-- end -->
+<!-- generated: keys -->
+<!-- end -->
+The end.
+`
+
+func TestReadmeTables(t *testing.T) {
+	got, err := Readme([]byte(marks), small(t))
+	assert.NilError(t, err)
+	golden.Assert(t, string(got), "readme.golden")
+	again, err := Readme(got, small(t))
+	assert.NilError(t, err)
+	assert.Equal(t, string(again), string(got), "a second time changes nothing")
+	for _, line := range strings.Split(string(got), "\n") {
+		if strings.HasPrefix(line, "|") {
+			cells := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") - 1
+			assert.Assert(t, cells >= 3 && cells <= 5, "%q", line)
+		}
+	}
+}
+
+func TestReadmeOfBadMarks(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"an unknown table", "<!-- generated: cats -->\n<!-- end -->", `no table is called "cats"; there are groups, methods and keys`},
+		{"no end", "<!-- generated: groups -->\ntext", `mark "<!-- generated: groups" is not closed`},
+		{"no line of its own", "<!-- generated: groups --> <!-- end -->", "is not closed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Readme([]byte(c.text), small(t))
+			assert.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestReadmeIsWrittenAndChecked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "README.md")
+	assert.NilError(t, os.WriteFile(path, []byte(marks), 0o600))
+	assert.Error(t, CheckReadme(path, small(t)), "README.md: tables out of date; run go generate ./...")
+	assert.NilError(t, WriteReadme(path, small(t)))
+	assert.NilError(t, CheckReadme(path, small(t)))
+	assert.ErrorIs(t, CheckReadme(path+"x", small(t)), os.ErrNotExist)
+	assert.ErrorIs(t, WriteReadme(path+"x", small(t)), os.ErrNotExist)
+}

@@ -1,0 +1,124 @@
+package targets
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	"fediversity.eu/slipway/targets/catalog"
+	"fediversity.eu/slipway/targets/gen"
+)
+
+func TestTheGeneratedFilesAreUpToDate(t *testing.T) {
+	r, err := catalog.Registry()
+	assert.NilError(t, err)
+	assert.NilError(t, gen.Check("..", ".", r))
+}
+
+func TestTheTablesOfTheReadmeAreUpToDate(t *testing.T) {
+	r, err := catalog.Registry()
+	assert.NilError(t, err)
+	assert.NilError(t, gen.CheckReadme("../README.md", r))
+}
+
+// lines gives what each Mage target of this package runs: target to name.
+func lines(t *testing.T) map[string]string {
+	t.Helper()
+	runs := map[string]string{}
+	entries, err := os.ReadDir(".")
+	assert.NilError(t, err)
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), ".go") || strings.HasSuffix(entry.Name(), "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), entry.Name(), nil, 0)
+		assert.NilError(t, err)
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok {
+				if name, ok := named(f); ok {
+					runs[target(f)] = name
+				}
+			}
+		}
+	}
+	return runs
+}
+
+// named gives NAME of a function whose body is: return run(ctx, NAME).
+func named(f *ast.FuncDecl) (string, bool) {
+	if len(f.Body.List) != 1 {
+		return "", false
+	}
+	back, ok := f.Body.List[0].(*ast.ReturnStmt)
+	if !ok || len(back.Results) != 1 {
+		return "", false
+	}
+	call, ok := back.Results[0].(*ast.CallExpr)
+	if !ok || len(call.Args) != 2 {
+		return "", false
+	}
+	function, ok := call.Fun.(*ast.Ident)
+	literal, text := call.Args[1].(*ast.BasicLit)
+	if !ok || !text || function.Name != "run" {
+		return "", false
+	}
+	name, err := strconv.Unquote(literal.Value)
+	return name, err == nil
+}
+
+// target is a function as Mage calls it, in lower case.
+func target(f *ast.FuncDecl) string {
+	name := strings.ToLower(f.Name.Name)
+	if f.Recv != nil {
+		name = strings.ToLower(f.Recv.List[0].Type.(*ast.Ident).Name) + ":" + name
+	}
+	return name
+}
+
+func TestEveryTargetRunsWhatItsNameSays(t *testing.T) {
+	r, err := catalog.Registry()
+	assert.NilError(t, err)
+	tasks := map[string]string{}
+	for _, task := range Front().Tasks {
+		tasks[task.Name] = strings.ToLower(task.Target())
+	}
+	targets := lines(t)
+	assert.Assert(t, len(targets) > len(tasks))
+	for target, name := range targets {
+		if want, ok := tasks[name]; ok {
+			assert.Equal(t, target, want)
+			continue
+		}
+		byName, ok := r.Find(name)
+		assert.Assert(t, ok, "mage %s runs %s, which is neither a program nor a task", target, name)
+		byTarget, ok := r.Find(target)
+		assert.Assert(t, ok, "mage %s is no program's target", target)
+		assert.DeepEqual(t, byName, byTarget)
+	}
+	for name, target := range tasks {
+		_, ok := targets[target]
+		assert.Assert(t, ok, "task %s has no Mage target %s", name, target)
+	}
+}
+
+func TestTasksAreNoPrograms(t *testing.T) {
+	r, err := catalog.Registry()
+	assert.NilError(t, err)
+	var names []string
+	for _, task := range Front().Tasks {
+		_, taken := r.Find(task.Name)
+		assert.Assert(t, !taken, "%s is a program too", task.Name)
+		assert.Assert(t, task.Description != "")
+		assert.Assert(t, !slices.Contains(names, task.Name), "%s is there twice", task.Name)
+		names = append(names, task.Name)
+	}
+	assert.Assert(t, cmp.Contains(names, "setup"))
+}

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
@@ -72,9 +73,7 @@ func (t Toolchain) environment(e env.Environment, own map[string]string) []strin
 			all[name] = value
 		}
 	}
-	for name, value := range own {
-		all[name] = value
-	}
+	maps.Copy(all, own)
 	return e.Child(all)
 }
 

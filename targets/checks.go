@@ -40,7 +40,7 @@ func (Checks) All(ctx context.Context) error { return run(ctx, "checks-all") }
 func (Checks) Lint(ctx context.Context) error { return run(ctx, "checks-lint") }
 
 // DeploymentSshHosts deploys a trivial host by ssh: healthy, unchanged, one file changed, a failing unit.
-func (Checks) DeploymentSshHosts(ctx context.Context) error {
+func (Checks) DeploymentSshHosts(ctx context.Context) error { //nolint:revive // Mage makes the target of it
 	return run(ctx, "checks-deployment-ssh-hosts")
 }
 

@@ -151,8 +151,8 @@ func (o Options) complete() (Options, error) {
 	}
 	// Disks name what they are made from by its path, which must not depend on
 	// the way that this caller came.
-	if real, err := filepath.EvalSymlinks(o.Cache); err == nil {
-		o.Cache = real
+	if resolved, err := filepath.EvalSymlinks(o.Cache); err == nil {
+		o.Cache = resolved
 	}
 	for _, port := range o.Forward {
 		if port < 1 || port > 65535 || port == sshPort {

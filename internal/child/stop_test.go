@@ -44,6 +44,7 @@ func TestStop(t *testing.T) {
 			name:   "a grandchild holds the output and nobody cancels",
 			script: hello + "sleep 60 & exit 0",
 			check: func(t *testing.T, err error) {
+				t.Helper()
 				assert.ErrorIs(t, err, exec.ErrWaitDelay)
 				assert.Equal(t, failure(t, err).ExitCode, 0)
 				assert.NilError(t, failure(t, err).Stopped)
@@ -54,6 +55,7 @@ func TestStop(t *testing.T) {
 			script: hello + "sleep 60 & echo ready; wait",
 			cancel: true,
 			check: func(t *testing.T, err error) {
+				t.Helper()
 				assert.ErrorIs(t, err, errEnough)
 				assert.Equal(t, failure(t, err).ExitCode, -1)
 				assert.ErrorContains(t, err, "signal: terminated")
@@ -64,6 +66,7 @@ func TestStop(t *testing.T) {
 			script: hello + "trap '' TERM; echo ready; while :; do sleep 0.1; done",
 			cancel: true,
 			check: func(t *testing.T, err error) {
+				t.Helper()
 				assert.ErrorIs(t, err, errEnough)
 				assert.Equal(t, failure(t, err).ExitCode, -1)
 				assert.ErrorContains(t, err, "signal: killed")
@@ -74,6 +77,7 @@ func TestStop(t *testing.T) {
 			script: hello + "(trap '' TERM; echo ready; while :; do sleep 0.1; done) & wait",
 			cancel: true,
 			check: func(t *testing.T, err error) {
+				t.Helper()
 				assert.ErrorIs(t, err, errEnough)
 				assert.Equal(t, failure(t, err).ExitCode, -1)
 			},
@@ -83,6 +87,7 @@ func TestStop(t *testing.T) {
 			script: hello + "trap 'exit 0' TERM; echo ready; while :; do sleep 0.1; done",
 			cancel: true,
 			check: func(t *testing.T, err error) {
+				t.Helper()
 				assert.ErrorIs(t, err, errEnough)
 				assert.Equal(t, failure(t, err).ExitCode, 0)
 				assert.Equal(t, failure(t, err).Stopped, errEnough)
@@ -93,6 +98,7 @@ func TestStop(t *testing.T) {
 			script: hello + "trap 'echo giving up >&2; exit 3' TERM; echo ready; while :; do sleep 0.1; done",
 			cancel: true,
 			check: func(t *testing.T, err error) {
+				t.Helper()
 				assert.ErrorIs(t, err, errEnough)
 				assert.Equal(t, failure(t, err).ExitCode, 3)
 				assert.Equal(t, failure(t, err).Stderr, "giving up")
@@ -105,6 +111,7 @@ func TestStop(t *testing.T) {
 			cancel: true,
 			signal: syscall.SIGINT,
 			check: func(t *testing.T, err error) {
+				t.Helper()
 				assert.ErrorIs(t, err, errEnough)
 				assert.Equal(t, failure(t, err).ExitCode, 9)
 			},

@@ -70,8 +70,7 @@ func (f For) Until(ctx context.Context, attempt func(context.Context) error) err
 		if err == nil {
 			return nil
 		}
-		var final *stop
-		if errors.As(err, &final) {
+		if final, ok := errors.AsType[*stop](err); ok {
 			return final.err
 		}
 		if ctx.Err() != nil {

@@ -53,8 +53,7 @@ func StartSwitch(ctx context.Context, conn *remote.Conn, toplevel string) (strin
 	unit := unitPrefix + time.Now().UTC().Format("20060102-150405-") + hex.EncodeToString(id[:]) + ".service"
 	var said tailWriter
 	err := conn.Run(ctx, remote.Command{Script: startScript, Args: []string{unit, toplevel}, Stderr: &said, Root: true})
-	var exit *remote.ExitError
-	if errors.As(err, &exit) {
+	if _, ok := errors.AsType[*remote.ExitError](err); ok {
 		return unit, report.Fail("start the switch", fmt.Errorf("systemd-run: %s", said.String()),
 			"the system profile is set; the running system was not changed")
 	}

@@ -222,8 +222,7 @@ func (w *tailWriter) String() string { return strings.ToValidUTF8(string(w.buf),
 
 // importError says what the machine's Nix did not like.
 func importError(err error, said string) error {
-	var exit *remote.ExitError
-	if !errors.As(err, &exit) {
+	if _, ok := errors.AsType[*remote.ExitError](err); !ok {
 		return fmt.Errorf("copy the closure: %w", err)
 	}
 	fault := report.Fail("copy the closure", errors.New(lastError(said)), "")

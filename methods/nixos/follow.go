@@ -79,8 +79,7 @@ func Follow(ctx context.Context, conn *remote.Conn, unit string, limit time.Dura
 	if ctx.Err() != nil {
 		log.Warnf("the switch goes on without us on the machine, as unit %s; the next run finds it", unit)
 	}
-	var timeout *wait.TimeoutError
-	if errors.As(err, &timeout) {
+	if _, ok := errors.AsType[*wait.TimeoutError](err); ok {
 		err = &report.Fault{
 			Code: report.Unknown, What: "follow the switch", Why: err,
 			Hint: "the switch may still be running on the machine: the next run finds it; SSH_SWITCH_TIMEOUT sets the limit",

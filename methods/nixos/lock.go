@@ -46,7 +46,7 @@ func Lock(ctx context.Context, conn *remote.Conn, holder string) (release func()
 	release = func() {
 		_ = writer.Close()
 		select {
-		case <-ended:
+		case <-ended: //nolint:errcheck // that it ended is all that matters
 		case <-time.After(lockBeat):
 		}
 		cancel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -164,10 +165,8 @@ func (m Machine) Accept(platform string) error {
 }
 
 func runsOn(platform, name string) bool {
-	for _, known := range hardware[platform] {
-		if known == name {
-			return true
-		}
+	if slices.Contains(hardware[platform], name) {
+		return true
 	}
 	return strings.HasPrefix(platform, name+"-")
 }

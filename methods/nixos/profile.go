@@ -68,8 +68,7 @@ func RestoreProfile(ctx context.Context, conn *remote.Conn, generation int) erro
 func profile(ctx context.Context, conn *remote.Conn, what, script, arg string) (int, error) {
 	var out, said tailWriter
 	err := conn.Run(ctx, remote.Command{Script: script, Args: []string{arg}, Stdout: &out, Stderr: &said, Root: true})
-	var exit *remote.ExitError
-	if errors.As(err, &exit) {
+	if _, ok := errors.AsType[*remote.ExitError](err); ok {
 		return 0, report.Fail(what, errors.New(lastError(said.String())), "the running system was not changed")
 	}
 	if err != nil {

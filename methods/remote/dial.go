@@ -135,8 +135,7 @@ func (d dialer) connect(ctx context.Context) (net.Conn, error) {
 
 // handshakeError classes what went wrong once there was a connection.
 func (d dialer) handshakeError(doing string, err error) error {
-	var known *Error
-	if errors.As(err, &known) { // from the host key check
+	if known, ok := errors.AsType[*Error](err); ok { // from the host key check
 		known.Host = d.stop.where
 		return known
 	}

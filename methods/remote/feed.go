@@ -92,7 +92,7 @@ func (f *feed) write(to io.WriteCloser, frames []string) {
 			f.change.Wait()
 		}
 		full, ended, halted := f.buf, f.ended, f.halted
-		f.buf, spare = spare[:0], nil
+		f.buf = spare[:0]
 		f.change.Broadcast()
 		f.mu.Unlock()
 		if halted || len(full) > 0 && f.frame(to, full) != nil {

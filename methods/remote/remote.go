@@ -150,8 +150,7 @@ func (c *Conn) contact(op string, err error) error {
 	// A dead connection fails at once here, a live one answers.
 	if _, _, dead := c.last().client.SendRequest(keepAliveRequest, true, nil); dead != nil {
 		<-c.ended
-		var known *Error
-		if errors.As(c.cause, &known) {
+		if known, ok := errors.AsType[*Error](c.cause); ok {
 			return &Error{Class: known.Class, Op: op, Host: known.Host, Hint: known.Hint, Err: known.Err}
 		}
 		return c.cause

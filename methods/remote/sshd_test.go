@@ -55,7 +55,7 @@ func startSSHD(t *testing.T, host string, options ...string) *sshd {
 	if os.Geteuid() != 0 {
 		t.Skip("missing part: root, for a server with users of its own")
 	}
-	dir, err := os.MkdirTemp("", "sshd-") // t.TempDir is closed to the other users
+	dir, err := os.MkdirTemp("", "sshd-") //nolint:usetesting // t.TempDir is closed to the other users
 	assert.NilError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	assert.NilError(t, os.Chmod(dir, 0o755))

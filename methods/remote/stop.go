@@ -60,7 +60,7 @@ func (r *running) wait(limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case <-r.ended:
+	case <-r.ended: //nolint:errcheck // that it ended is all that matters
 		return true
 	case <-timer.C:
 		return false

@@ -19,7 +19,7 @@ func (g *generations) Run(ctx context.Context, run *methods.Run) error {
 }
 
 func (g *generations) run(ctx context.Context, run *methods.Run) error {
-	conn, _, err := g.reach.dial(ctx, run)
+	conn, err := g.reach.dial(ctx, run)
 	if err != nil {
 		return err
 	}

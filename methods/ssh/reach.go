@@ -36,15 +36,16 @@ func (r *reach) local() bool {
 }
 
 // dial connects to the machine as it is.
-func (r *reach) dial(ctx context.Context, run *methods.Run) (*remote.Conn, Reached, error) {
-	if !r.local() {
-		return r.connect(ctx, run, Reached{})
+func (r *reach) dial(ctx context.Context, run *methods.Run) (*remote.Conn, error) {
+	reached := Reached{}
+	if r.local() {
+		var err error
+		if reached, err = r.host.Find(ctx, run, r.deployment); err != nil {
+			return nil, err
+		}
 	}
-	reached, err := r.host.Find(ctx, run, r.deployment)
-	if err != nil {
-		return nil, Reached{}, err
-	}
-	return r.connect(ctx, run, reached)
+	conn, _, err := r.connect(ctx, run, reached)
+	return conn, err
 }
 
 // up boots the machine if it is one that Slipway boots, then connects.

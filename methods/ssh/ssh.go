@@ -5,6 +5,7 @@ package ssh
 
 import (
 	"context"
+	"slices"
 
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods"
@@ -64,7 +65,7 @@ var destroyVerb = methods.Verb{Name: "destroy", Description: "removes every trac
 // destroyed too.
 func (m *Method) Verbs(p groups.Placement) []methods.Verb {
 	if _, local := p.(groups.Local); local {
-		return append(verbs[:len(verbs):len(verbs)], destroyVerb)
+		return append(slices.Clip(verbs), destroyVerb)
 	}
 	return verbs
 }

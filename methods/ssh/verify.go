@@ -21,7 +21,7 @@ func (v *verify) Run(ctx context.Context, run *methods.Run) error {
 }
 
 func (v *verify) run(ctx context.Context, run *methods.Run) error {
-	conn, _, err := v.reach.dial(ctx, run)
+	conn, err := v.reach.dial(ctx, run)
 	if err != nil {
 		return err
 	}

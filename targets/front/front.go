@@ -133,8 +133,7 @@ func (f Front) programs(names []string) []string {
 // explain says an error to a person or a program that reads events: what, where
 // and why, and what to do.
 func explain(log *report.Log, err error) {
-	var typed *report.Exit
-	if errors.As(err, &typed) {
+	if typed, ok := errors.AsType[*report.Exit](err); ok {
 		err = typed.Err
 	}
 	log.Troublef("%s", err)

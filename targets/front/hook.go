@@ -86,8 +86,7 @@ func (f Front) call(ctx context.Context, environment env.Environment, names []st
 		return report.Healthy
 	}
 	explain(session.Log(), err)
-	var stopped *report.Interruption
-	if errors.As(context.Cause(ctx), &stopped) {
+	if stopped, ok := errors.AsType[*report.Interruption](context.Cause(ctx)); ok {
 		return stopped.Code()
 	}
 	return report.CodeOf(err)

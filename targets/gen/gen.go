@@ -154,7 +154,9 @@ func Check(top, targetsDir string, r *program.Registry) error {
 		return err
 	}
 	var faults []error
-	outdated := func(name string) { faults = append(faults, fmt.Errorf("%s: out of date; run go generate ./...", name)) }
+	outdated := func(name string) {
+		faults = append(faults, fmt.Errorf("%s: out of date: go generate ./... writes it anew", name))
+	}
 	for _, name := range present {
 		if _, wanted := files[name]; !wanted {
 			outdated(name)

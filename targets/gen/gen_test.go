@@ -259,7 +259,7 @@ func TestCheckNamesWhatIsOutOfDate(t *testing.T) {
 				assert.NilError(t, err)
 				return
 			}
-			assert.Error(t, err, c.want+": out of date; run go generate ./...")
+			assert.Error(t, err, c.want+": out of date: go generate ./... writes it anew")
 		})
 	}
 }

@@ -154,7 +154,7 @@ func CheckReadme(path string, r *program.Registry) error {
 		return err
 	}
 	if !bytes.Equal(text, wanted) {
-		return errors.New("README.md: tables out of date; run go generate ./...")
+		return errors.New("README.md: tables out of date: go generate ./... writes it anew")
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func TestReadmeTables(t *testing.T) {
 	again, err := Readme(got, small(t))
 	assert.NilError(t, err)
 	assert.Equal(t, string(again), string(got), "a second time changes nothing")
-	for _, line := range strings.Split(string(got), "\n") {
+	for line := range strings.SplitSeq(string(got), "\n") {
 		if strings.HasPrefix(line, "|") {
 			cells := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") - 1
 			assert.Assert(t, cells >= 3 && cells <= 5, "%q", line)
@@ -56,7 +56,7 @@ func TestReadmeOfBadMarks(t *testing.T) {
 func TestReadmeIsWrittenAndChecked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "README.md")
 	assert.NilError(t, os.WriteFile(path, []byte(marks), 0o600))
-	assert.Error(t, CheckReadme(path, small(t)), "README.md: tables out of date; run go generate ./...")
+	assert.Error(t, CheckReadme(path, small(t)), "README.md: tables out of date: go generate ./... writes it anew")
 	assert.NilError(t, WriteReadme(path, small(t)))
 	assert.NilError(t, CheckReadme(path, small(t)))
 	assert.ErrorIs(t, CheckReadme(path+"x", small(t)), os.ErrNotExist)

@@ -134,9 +134,17 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"", "", 0}, {"web", "web", 0}, {"", "web", 3}, {"web", "", 3},
-		{"web", "wb", 1}, {"web", "webb", 1}, {"web", "wab", 1}, {"web", "wbe", 1}, {"ab", "ba", 1},
-		{"kitten", "sitting", 3}, {"abcd", "badc", 2},
+		{"", "", 0},
+		{"web", "web", 0},
+		{"", "web", 3},
+		{"web", "", 3},
+		{"web", "wb", 1},
+		{"web", "webb", 1},
+		{"web", "wab", 1},
+		{"web", "wbe", 1},
+		{"ab", "ba", 1},
+		{"kitten", "sitting", 3},
+		{"abcd", "badc", 2},
 	} {
 		t.Run(c.a+" and "+c.b, func(t *testing.T) {
 			assert.Equal(t, distance(c.a, c.b, 10), c.want)

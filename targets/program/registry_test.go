@@ -50,7 +50,8 @@ func TestFaultsOfDeclarations(t *testing.T) {
 		{"a machine that needs itself", []groups.Group{group("operator", ways, machine("web", "web"))}, both, `in a circle: web needs web`},
 		{
 			"a circle of needs",
-			[]groups.Group{group("operator", ways, machine("start", "a"), machine("a", "b"), machine("b", "c"), machine("c", "a"))}, both,
+			[]groups.Group{group("operator", ways, machine("start", "a"), machine("a", "b"), machine("b", "c"), machine("c", "a"))},
+			both,
 			`in a circle: a needs b needs c needs a`,
 		},
 	} {

@@ -42,7 +42,7 @@ func TestTheErrorOfATaskSaysItsExitCode(t *testing.T) {
 			got := w.run(t.Context(), nil, "ssh-web")
 			assert.Equal(t, report.CodeOf(got.err), code)
 			assert.ErrorIs(t, got.err, fault)
-			status, ok := got.err.(interface{ ExitStatus() int }) //nolint:errorlint // as Mage does it
+			status, ok := got.err.(interface{ ExitStatus() int })
 			assert.Assert(t, ok, "Mage asks %T", got.err)
 			assert.Equal(t, status.ExitStatus(), int(code))
 		})
@@ -167,12 +167,14 @@ func TestCoordinatesOfOneMachineAndOfMany(t *testing.T) {
 		{"a plain key serves a machine alone", "ssh-web", map[string]string{"FAKE_HOST": "plain"}, map[string]string{"web": "plain"}},
 		{
 			"the machine's own wins", "ssh-web",
-			map[string]string{"FAKE_HOST": "plain", "WEB_FAKE_HOST": "own"}, map[string]string{"web": "own"},
+			map[string]string{"FAKE_HOST": "plain", "WEB_FAKE_HOST": "own"},
+			map[string]string{"web": "own"},
 		},
 		{"a plain key serves none of many", "all", map[string]string{"FAKE_HOST": "plain", "WEB_FAKE_HOST": "own"}, nil},
 		{
 			"each of many has its own", "all",
-			map[string]string{"WEB_FAKE_HOST": "one", "DB_1_FAKE_HOST": "two"}, map[string]string{"web": "one", "db-1": "two"},
+			map[string]string{"WEB_FAKE_HOST": "one", "DB_1_FAKE_HOST": "two"},
+			map[string]string{"web": "one", "db-1": "two"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -291,7 +293,7 @@ func TestAPanicIsAnError(t *testing.T) {
 	w.ssh.do = func(_ context.Context, task *task, _ *methods.Run) error {
 		if task.machine == "web" {
 			var none map[string]int
-			none["x"] = 1
+			none["x"] = 1 //nolint:govet // the panic is the point
 		}
 		return nil
 	}

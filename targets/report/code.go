@@ -72,16 +72,13 @@ func CodeOf(err error) Code {
 	if err == nil {
 		return Healthy
 	}
-	var stop *Interruption
-	if errors.As(err, &stop) {
+	if stop, ok := errors.AsType[*Interruption](err); ok {
 		return stop.Code()
 	}
-	var exit *Exit
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*Exit](err); ok {
 		return exit.Code
 	}
-	var fault *Fault
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*Fault](err); ok {
 		return fault.Code
 	}
 	if errors.Is(err, context.Canceled) {
@@ -92,7 +89,7 @@ func CodeOf(err error) Code {
 
 // Exit is the error that a target returns. It says its own exit code, because
 // Mage asks only the outermost error for one.
-type Exit struct {
+type Exit struct { //nolint:errname // it is an exit code first
 	Code Code
 	Err  error
 }
@@ -115,7 +112,7 @@ func (e *Exit) Unwrap() error { return e.Err }
 func (e *Exit) ExitStatus() int { return int(e.Code) }
 
 // Interruption is the cause of a context that a signal ended.
-type Interruption struct{ Signal os.Signal }
+type Interruption struct{ Signal os.Signal } //nolint:errname // it reads as what it is
 
 // Error names the signal.
 func (i *Interruption) Error() string {

@@ -85,7 +85,7 @@ func TestWrapSaysItsOwnExitStatus(t *testing.T) {
 	inner := Refuse("copy the closure", errors.New("disk full"), "")
 	err := Wrap(inner)
 	// Mage asks the outermost error and no other.
-	status, ok := err.(interface{ ExitStatus() int }) //nolint:errorlint // as Mage does it
+	status, ok := err.(interface{ ExitStatus() int })
 	assert.Assert(t, ok)
 	assert.Equal(t, status.ExitStatus(), 4)
 	assert.ErrorIs(t, err, inner)

@@ -7,7 +7,7 @@ import (
 
 // Fault is an error that a person is to read: what was being done, where, why
 // it went wrong, and what to do about it. Code is the exit code it leads to.
-type Fault struct {
+type Fault struct { //nolint:errname // it reads as what it is
 	Code  Code
 	What  string // verb and object: "copy the closure"
 	Where string // machine, unit, file and line, when What does not say it

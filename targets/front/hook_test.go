@@ -1,0 +1,73 @@
+package front
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestHookOfAMagefile(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name      string
+		words     []string
+		variables []string
+		code      int
+		out       string
+		err       []string
+	}{
+		{"nothing to do is Mage's", nil, nil, leftToMage, "=", nil},
+		{"targets of others are Mage's", []string{"fmt", "build:all"}, nil, leftToMage, "=", nil},
+		{"a listing is Mage's", nil, []string{"MAGEFILE_LIST=1"}, leftToMage, "=", nil},
+		{"a listing with words is Mage's", []string{"hostingProvider:sshWeb"}, []string{"MAGEFILE_LIST=true"}, leftToMage, "=", nil},
+		{"help of others is Mage's", []string{"fmt"}, []string{"MAGEFILE_HELP=1"}, leftToMage, "=", nil},
+		{"a target", []string{"hostingProvider:sshWebApply"}, nil, 0, "=web deployed\n", nil},
+		{"a target in lower case", []string{"hostingprovider:sshweb"}, nil, 0, "=web deployed\n", nil},
+		{"a name", []string{"hosting-provider-ssh-web"}, nil, 0, "=web deployed\n", nil},
+		{"a task", []string{"checks:all"}, nil, 0, "=checked\n", nil},
+		{"several in order", []string{"checks:all", "hostingProvider:sshWeb"}, nil, 0, "=checked\nweb deployed\n", nil},
+		{"its exit code", []string{"hostingProvider:sshWebRefuse"}, nil, 4, "=", []string{"error: deploy"}},
+		{"an unknown target of a group", []string{"hostingProvider:sshWbe"}, nil, 2, "=", []string{"close are hostingProvider:sshWeb"}},
+		{"a known and an unknown one", []string{"hostingProvider:sshWeb", "hostingProvider:typo"}, nil, 2, "=", []string{`unknown program "hostingProvider:typo"`}},
+		{"ours and another's", []string{"hostingProvider:sshWeb", "fmt"}, nil, 2, "=", []string{`unknown program "fmt"`}},
+		{"help", []string{"hostingProvider:sshDb"}, []string{"MAGEFILE_HELP=1"}, 0, "FAKE_HOST", nil},
+		{"a time limit", []string{"hostingProvider:sshWebWait"}, []string{"MAGEFILE_TIMEOUT=50ms"}, 1, "=web waits\n", []string{"wait: stopped by mage's time limit of 50ms"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			check(t, run(t, asMage, c.variables, append([]string{"mage"}, c.words...)...), c.code, c.out, c.err)
+		})
+	}
+}
+
+func TestTargetsOfTasks(t *testing.T) {
+	for name, want := range map[string]string{
+		"checks-all": "checks:all", "checks-deployment-bad-input": "checks:deploymentBadInput", "setup": "setup",
+	} {
+		assert.Equal(t, Task{Name: name}.Target(), want)
+	}
+}
+
+func TestTasksAreFoundByNameAndTarget(t *testing.T) {
+	f := fixture()
+	for _, name := range []string{"checks-all", "Checks-All", "checks:all", "CHECKS:ALL", "setup", "Setup"} {
+		_, ok := f.task(name)
+		assert.Assert(t, ok, name)
+	}
+	for _, name := range []string{"", "checks", "checks:", "all", "checks-all-of-them"} {
+		_, ok := f.task(name)
+		assert.Assert(t, !ok, name)
+	}
+}
+
+func TestTargetsThatMageRunsSayTheirExitCode(t *testing.T) {
+	t.Setenv("PROGRESS", "plain")
+	err := Run(t.Context(), fixture(), "hosting-provider-ssh-web-refuse")
+	status, ok := err.(interface{ ExitStatus() int })
+	assert.Assert(t, ok, "%T", err)
+	assert.Equal(t, status.ExitStatus(), 4)
+	err = Run(t.Context(), fixture(), "nobody")
+	status, ok = err.(interface{ ExitStatus() int })
+	assert.Assert(t, ok, "%T", err)
+	assert.Equal(t, status.ExitStatus(), 2)
+}

@@ -1,0 +1,149 @@
+package front
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+const listed = `hosting-provider-all-apply               deploys every published machine of hosting-provider by ssh`
+
+func TestMainOfABinary(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name      string
+		words     []string // the first is the name it is called by
+		variables []string
+		code      int
+		out       string   // whole, where it begins with "="
+		err       []string // what it says
+	}{
+		{"no words are a question", []string{"slipway"}, nil, 0, "slipway list [WORD…]", nil},
+		{"help", []string{"slipway", "help"}, nil, 0, "checks-all               runs every check", nil},
+		{"help as a flag", []string{"slipway", "--help"}, nil, 0, "Exit codes: 0 healthy", nil},
+		{"version", []string{"slipway", "version"}, nil, 0, "slipway ", nil},
+
+		{"a program", []string{"slipway", "hosting-provider-ssh-web-apply"}, nil, 0, "=web deployed\n", []string{"[hosting-provider-ssh-web-apply] deploying"}},
+		{"a program by its short name", []string{"slipway", "hosting-provider-ssh-web"}, nil, 0, "=web deployed\n", nil},
+		{"a program by its Mage target", []string{"slipway", "hostingprovider:sshWeb"}, nil, 0, "=web deployed\n", nil},
+		{"run", []string{"slipway", "run", "hosting-provider-ssh-web"}, nil, 0, "=web deployed\n", nil},
+		{"a task", []string{"slipway", "checks-all"}, nil, 0, "=checked\n", []string{"[checks-all] checking"}},
+		{"a task by its Mage target", []string{"slipway", "checks:ALL"}, nil, 0, "=checked\n", nil},
+		{"programs and tasks in order", []string{"slipway", "checks-all", "hosting-provider-ssh-web", "checks-all"}, nil, 0, "=checked\nweb deployed\nchecked\n", nil},
+
+		{"an unknown command", []string{"slipway", "lisst"}, nil, 2, "=", []string{`unknown program "lisst"`, "hint: slipway list shows every program"}},
+		{"an unknown program", []string{"slipway", "hosting-provider-ssh-wbe"}, nil, 2, "=", []string{`unknown program "hosting-provider-ssh-wbe"; close are hosting-provider-ssh-web`}},
+		{"an unknown program after a known one", []string{"slipway", "hosting-provider-ssh-web", "nobody"}, nil, 2, "=", []string{`unknown program "nobody"`}},
+		{"an unknown program after a task", []string{"slipway", "run", "checks-all", "nobody"}, nil, 2, "=", []string{`unknown program "nobody"`}},
+		{"an unknown flag", []string{"slipway", "--fast"}, nil, 2, "=", []string{"unknown flag --fast", "hint: slipway help says what it takes"}},
+		{"an unknown flag after a program", []string{"slipway", "hosting-provider-ssh-web", "--fast"}, nil, 2, "=", []string{"--fast"}},
+		{"run without a program", []string{"slipway", "run"}, nil, 2, "=", []string{"no program named"}},
+		{"a missing coordinate", []string{"slipway", "hosting-provider-ssh-db"}, nil, 2, "=", []string{"FAKE_HOST: missing", "hint: slipway help PROGRAM"}},
+		{"a malformed coordinate of every program", []string{"slipway", "hosting-provider-ssh-web"}, []string{"PARALLELISM=0"}, 2, "=", []string{"PARALLELISM"}},
+		{"a refusal", []string{"slipway", "hosting-provider-ssh-web-refuse"}, nil, 4, "=", []string{"error: deploy: token  is wrong", "hint: ask for another"}},
+		{"a refusal of a task", []string{"slipway", "setup"}, nil, 4, "=", []string{"error: set up: not", "hint: try again as root"}},
+		{"a failure ends the command line", []string{"slipway", "setup", "checks-all"}, nil, 4, "=", nil},
+
+		{"all programs", []string{"slipway", "list"}, nil, 0, listed, nil},
+		{"programs that hold a word", []string{"slipway", "list", "web-apply"}, nil, 0, "=hosting-provider-ssh-web-apply           deploys hosting-provider's web by ssh: a machine\n", nil},
+		{"programs that hold every word", []string{"slipway", "list", "refuse", "db"}, nil, 0, "=hosting-provider-ssh-db-refuse           refuses hosting-provider's db by ssh: a machine\n", nil},
+		{"programs that hold no such word", []string{"slipway", "list", "cat"}, nil, 0, "=", nil},
+
+		{"help of a program", []string{"slipway", "help", "hosting-provider-ssh-db"}, nil, 0, "hosting-provider-ssh-db-apply (mage hostingProvider:sshDbApply)\ndeploys", nil},
+		{"help of a program after it", []string{"slipway", "hosting-provider-ssh-db", "--help"}, nil, 0, "\n  FAKE_HOST\n      name or address of the machine\n      (host name, IPv4 or IPv6 address; required)\n", nil},
+		{"help says what is secret", []string{"slipway", "help", "hosting-provider-ssh-db"}, nil, 0, "secret, or a file by FAKE_TOKEN_FILE)", nil},
+		{"help says what is set by default", []string{"slipway", "help", "hosting-provider-ssh-db"}, nil, 0, "default 22)", nil},
+		{"help of a task", []string{"slipway", "help", "checks-all"}, nil, 0, "checks-all (mage checks:all)\nruns every check\n\n  CHECKS_PARTS\n", nil},
+		{"help of an unknown program", []string{"slipway", "help", "hosting-provider-ssh-wbe"}, nil, 2, "=", []string{"close are"}},
+		{"help needs no coordinates", []string{"slipway", "help", "hosting-provider-all"}, []string{"PARALLELISM=0"}, 0, "FAKE_HOST", nil},
+
+		{"called by the name of a program", []string{"/srv/bin/hosting-provider-ssh-web-apply"}, nil, 0, "=web deployed\n", nil},
+		{"called by its short name", []string{"hosting-provider-ssh-web"}, nil, 0, "=web deployed\n", nil},
+		{"called by its name for help", []string{"hosting-provider-ssh-web", "--help"}, nil, 0, "(mage hostingProvider:sshWebApply)", nil},
+		{"called by its name with a word", []string{"hosting-provider-ssh-web", "plan"}, nil, 2, "=", []string{"hosting-provider-ssh-web takes no arguments"}},
+		{"called by its name, and refused", []string{"hosting-provider-ssh-web-refuse"}, nil, 4, "=", []string{"error: deploy"}},
+		{"called by a name of nobody", []string{"hosting-provider-ssh-wbe", "list", "web-apply"}, nil, 0, "hosting-provider-ssh-web-apply", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			check(t, run(t, asMain, c.variables, c.words...), c.code, c.out, c.err)
+		})
+	}
+}
+
+func check(t *testing.T, got outcome, code int, out string, errs []string) {
+	t.Helper()
+	assert.Equal(t, got.code, code, "%s%s", got.out, got.err)
+	if whole, ok := strings.CutPrefix(out, "="); ok {
+		assert.Equal(t, got.out, whole)
+	} else {
+		assert.Assert(t, cmp.Contains(got.out, out))
+	}
+	for _, text := range errs {
+		assert.Assert(t, cmp.Contains(got.err, text))
+	}
+}
+
+func TestFaultsOfTheDeclarationsAreShown(t *testing.T) {
+	t.Parallel()
+	for _, words := range [][]string{
+		{"slipway", "list"}, {"slipway", "hosting-provider-ssh-web"}, {"slipway", "help", "hosting-provider-ssh-web"},
+	} {
+		check(t, run(t, asBroken, nil, words...), 1, "=", []string{"declarations: two faults"})
+	}
+}
+
+func TestAnErrorShowsNoSecret(t *testing.T) {
+	t.Parallel()
+	const hush = "hush-hush-0123456789"
+	got := run(t, asMain, []string{"FAKE_HOST=db.example", "FAKE_TOKEN=" + hush}, "slipway", "hosting-provider-ssh-db-refuse")
+	check(t, got, 4, "=", []string{"token [redacted] is wrong"})
+	assert.Assert(t, !strings.Contains(got.err, hush))
+}
+
+func TestAnErrorMovesNoCursor(t *testing.T) {
+	t.Parallel()
+	got := run(t, asMain, nil, "slipway", "setup")
+	check(t, got, 4, "=", []string{"error: set up: not"})
+	assert.Assert(t, !strings.ContainsRune(got.err, 0x1b), "%q", got.err)
+}
+
+func TestErrorsAreEventsToo(t *testing.T) {
+	t.Parallel()
+	got := run(t, asMain, []string{"PROGRESS=json"}, "slipway", "hosting-provider-ssh-web-refuse")
+	assert.Equal(t, got.code, 4)
+	for line := range strings.Lines(got.err) {
+		assert.Assert(t, strings.HasPrefix(line, "{"), "%q is no event", line)
+	}
+	assert.Assert(t, cmp.Contains(got.err, `"level":"error"`))
+}
+
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		signal syscall.Signal
+		verb   string
+		code   int
+		out    string
+	}{
+		{"SIGINT ends a run", syscall.SIGINT, "wait", 130, "web waits\n"},
+		{"SIGTERM ends a run", syscall.SIGTERM, "wait", 143, "web waits\n"},
+		{"a second SIGINT forces", syscall.SIGINT, "stay", 130, "web waits\nweb stays\n"},
+		{"a second SIGTERM forces", syscall.SIGTERM, "stay", 143, "web waits\nweb stays\n"},
+	} {
+		for _, role := range []string{asMain, asMage} {
+			t.Run(c.name+" as "+role, func(t *testing.T) {
+				t.Parallel()
+				got := signalled(t, role, c.signal, "slipway", "hosting-provider-ssh-web-"+c.verb)
+				check(t, got, c.code, "="+c.out, nil)
+				if c.verb == "wait" {
+					assert.Assert(t, cmp.Contains(got.err, "wait: stopped by"))
+				}
+			})
+		}
+	}
+}

@@ -101,7 +101,7 @@ func TestStop(t *testing.T) {
 				t.Helper()
 				assert.ErrorIs(t, err, errEnough)
 				assert.Equal(t, failure(t, err).ExitCode, 3)
-				assert.Equal(t, failure(t, err).Stderr, "giving up")
+				assert.Assert(t, strings.HasSuffix(failure(t, err).Stderr, "giving up")) // some shells say before that a child of theirs was ended
 				assert.ErrorContains(t, err, "exit status 3")
 			},
 		},

@@ -151,7 +151,7 @@ func TestLostContact(t *testing.T) {
 
 	t.Run("the server's process is killed", func(t *testing.T) {
 		c := s.dial(t, "root")
-		_, err := c.Output(t.Context(), `read -r a b c p r </proc/$PPID/stat; kill -KILL "$PPID" "$p"; sleep 5`)
+		_, err := c.Output(t.Context(), `read -r a b c p r </proc/$PPID/stat; kill -KILL "$p" "$PPID"; sleep 5`)
 		assert.ErrorIs(t, err, ErrLost)
 	})
 

@@ -293,7 +293,7 @@ func TestAPanicIsAnError(t *testing.T) {
 	w.ssh.do = func(_ context.Context, task *task, _ *methods.Run) error {
 		if task.machine == "web" {
 			var none map[string]int
-			none["x"] = 1 //nolint:govet // the panic is the point
+			none["x"] = 1 //nolint:govet,staticcheck // the panic is the point
 		}
 		return nil
 	}

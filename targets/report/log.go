@@ -45,11 +45,7 @@ func (l *Log) Progress(done, total int64) {
 
 func (l *Log) say(level Level, text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		line = strings.TrimRight(line, "\n")
-		if line == "" {
-			line = " "
-		}
-		l.take(Event{Level: level, Text: line})
+		l.take(Event{Level: level, Text: cleaned(strings.TrimRight(line, "\n"))})
 	}
 }
 
@@ -107,16 +103,17 @@ func (w *lines) emit(line []byte) {
 	if i := bytes.LastIndexByte(line, '\r'); i >= 0 {
 		line = line[i+1:]
 	}
-	text := strings.Map(printable, strings.ToValidUTF8(string(line), "\uFFFD"))
-	w.log.take(Event{Level: Output, Text: text + ifEmpty(text)})
+	w.log.take(Event{Level: Output, Text: cleaned(string(line))})
 }
 
-// ifEmpty keeps an empty line an event with a text.
-func ifEmpty(text string) string {
+// cleaned is a line that harms no terminal. An empty one stays an event with a
+// text.
+func cleaned(line string) string {
+	text := strings.Map(printable, strings.ToValidUTF8(line, "\uFFFD"))
 	if text == "" {
 		return " "
 	}
-	return ""
+	return text
 }
 
 // printable drops what could move the cursor of whoever reads the log.

@@ -12,8 +12,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 
+	"fediversity.eu/slipway/internal/toolchain"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
 )
@@ -31,6 +31,7 @@ func OnMachines() []Check {
 	return []Check{
 		{"deployment-ssh-hosts", "deploys a trivial host by ssh: healthy, unchanged, one file changed, a failing unit", "^TestDeploymentSSHHosts$"},
 		{"deployment-bad-input", "tries what users get wrong: each is refused with what to do, and nothing is changed", "^TestDeploymentBadInput$"},
+		{"deployment-switch-codes", "brings about each way in which a switch ends", "^TestDeploymentSwitchCodes$"},
 		{"deployment-interruptions", "cuts links, fills disks and starts two runs at once", "^TestDeploymentInterruptions$"},
 		{"deployment-ci-environment", "deploys with no HOME, no terminal, a minimal environment and a read-only checkout", "^TestDeploymentCIEnvironment$"},
 		{"deployment-evaluation-cache", "evaluates nothing twice, and everything that changed", "^TestDeploymentEvaluationCache$"},
@@ -50,40 +51,13 @@ type Keys struct {
 	MaySkip env.Names `env:"CHECKS_MAY_SKIP" desc:"parts whose absence may skip a check, separated by commas; when set, a skip for another reason counts as a failure"`
 }
 
-// Toolchain is what the go command reads, which is handed on to it.
-type Toolchain struct {
-	Cache    env.Path `env:"GOCACHE" desc:"Go's build cache"`
-	Modules  env.Path `env:"GOMODCACHE" desc:"Go's module cache"`
-	Path     env.Path `env:"GOPATH" desc:"Go's workspace"`
-	Flags    string   `env:"GOFLAGS" desc:"flags of every go command"`
-	Proxy    string   `env:"GOPROXY" desc:"where Go modules come from"`
-	Sums     string   `env:"GOSUMDB" desc:"who vouches for Go modules"`
-	Tools    string   `env:"GOTOOLCHAIN" desc:"which Go may be used"`
-	CompileC string   `env:"CGO_ENABLED" desc:"whether Go may use a C compiler"`
-}
-
-// environment is what a go command gets.
-func (t Toolchain) environment(e env.Environment, own map[string]string) []string {
-	all := map[string]string{}
-	for name, value := range map[string]string{
-		"GOCACHE": string(t.Cache), "GOMODCACHE": string(t.Modules), "GOPATH": string(t.Path), "GOFLAGS": t.Flags,
-		"GOPROXY": t.Proxy, "GOSUMDB": t.Sums, "GOTOOLCHAIN": t.Tools, "CGO_ENABLED": t.CompileC,
-	} {
-		if value != "" {
-			all[name] = value
-		}
-	}
-	maps.Copy(all, own)
-	return e.Child(all)
-}
-
 // Run is one run of checks.
 type Run struct {
 	Environment env.Environment
 	Log         *report.Log
 	Out         io.Writer
 	keys        Keys
-	tools       Toolchain
+	tools       toolchain.Keys
 	module      string // directory of the module
 }
 
@@ -95,7 +69,7 @@ func (r *Run) load(ctx context.Context) error {
 	if err := r.Environment.Load(ctx, env.For{}, &r.keys, &r.tools); err != nil {
 		return &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
 	}
-	module, err := moduleDir()
+	module, err := toolchain.Module()
 	if err != nil {
 		return &report.Fault{Code: report.Usage, What: "find the module", Why: err, Hint: "checks run in a checkout of Slipway"}
 	}
@@ -129,6 +103,19 @@ func (r *Run) One(ctx context.Context, c Check) error {
 	t.print(r.Log)
 	_, _ = fmt.Fprintln(r.Out, t.line())
 	return t.err(err)
+}
+
+// Bench measures, and prints what go test -bench prints.
+func (r *Run) Bench(ctx context.Context) error {
+	if err := r.load(ctx); err != nil {
+		return err
+	}
+	lines := r.Log.In("bench").Lines()
+	defer func() { _ = lines.Close() }()
+	bench := r.tools.Go(r.Environment, r.module, r.own(),
+		"test", "-tags", "checks", "-run", "^$", "-bench", ".", "-benchtime", "5x", "-timeout", "60m", "./checks/bench")
+	bench.Stdout, bench.Stderr, bench.Grace = r.Out, lines, testGrace
+	return bench.Run(ctx)
 }
 
 // Lint runs the linters alone.

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -40,10 +38,9 @@ func (r *Run) test(ctx context.Context, t *tally, what string, args ...string) e
 		parsed <- err
 	}()
 	lines := r.Log.In(what).Lines()
-	err := child.Command{
-		Path: "go", Args: append([]string{"test", "-json"}, args...), Dir: r.module,
-		Env: r.tools.environment(r.Environment, r.own()), Stdout: writer, Stderr: lines, Grace: testGrace,
-	}.Run(ctx)
+	tests := r.tools.Go(r.Environment, r.module, r.own(), append([]string{"test", "-json"}, args...)...)
+	tests.Stdout, tests.Stderr, tests.Grace = writer, lines, testGrace
+	err := tests.Run(ctx)
 	_ = writer.Close()
 	_ = lines.Close()
 	if failed := <-parsed; failed != nil {
@@ -175,23 +172,4 @@ func reason(output *bytes.Buffer) string {
 		why = line
 	}
 	return why
-}
-
-// moduleDir finds the module of Slipway that this process works in.
-func moduleDir() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err == nil && strings.HasPrefix(string(text), "module fediversity.eu/slipway\n") {
-			return dir, nil
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", errors.New("no go.mod of fediversity.eu/slipway here or above")
-		}
-		dir = parent
-	}
 }

@@ -31,10 +31,9 @@ func (r *Run) lint(ctx context.Context, t *tally) error {
 		r.Log.In("lint").Infof("building golangci-lint %s once; this takes minutes", linterVersion)
 		lines := r.Log.In("lint").Lines()
 		defer func() { _ = lines.Close() }()
-		err := child.Command{
-			Path: "go", Args: []string{"install", linterModule + "@" + linterVersion}, Dir: "/",
-			Env: r.tools.environment(r.Environment, map[string]string{"GOBIN": dir}), Stderr: lines,
-		}.Run(ctx)
+		install := r.tools.Go(r.Environment, "/", map[string]string{"GOBIN": dir}, "install", linterModule+"@"+linterVersion)
+		install.Stderr = lines
+		err := install.Run(ctx)
 		if ctx.Err() != nil {
 			return err
 		}
@@ -56,7 +55,7 @@ func (r *Run) step(ctx context.Context, t *tally, name, program string, args ...
 	}
 	err = child.Command{
 		Path: program, Args: args, Dir: r.module, Stdout: lines, Stderr: lines,
-		Env: r.tools.environment(r.Environment, map[string]string{"GOLANGCI_LINT_CACHE": filepath.Join(cache, "lint")}),
+		Env: r.tools.Environment(r.Environment, map[string]string{"GOLANGCI_LINT_CACHE": filepath.Join(cache, "lint")}),
 	}.Run(ctx)
 	var failure *child.Error
 	switch {

@@ -18,6 +18,7 @@ import (
 	"fediversity.eu/slipway/checks/guest"
 	"fediversity.eu/slipway/checks/nixpkgs"
 	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/internal/toolchain"
 	"fediversity.eu/slipway/targets/env"
 )
 
@@ -29,7 +30,7 @@ type block struct {
 
 func readme(t *testing.T) []block {
 	t.Helper()
-	module, err := moduleDir()
+	module, err := toolchain.Module()
 	assert.NilError(t, err)
 	text, err := os.ReadFile(filepath.Join(module, "README.md"))
 	assert.NilError(t, err)
@@ -58,7 +59,7 @@ func shell(t *testing.T, dir string, own map[string]string, script string) strin
 	var out bytes.Buffer
 	err := child.Command{
 		Path: "bash", Args: []string{"-eu", "-c", script}, Dir: dir,
-		Env: tools.environment(env.Process(), own), Stdout: &out, Stderr: testWriter{t}, Grace: testGrace,
+		Env: tools.Environment(env.Process(), own), Stdout: &out, Stderr: testWriter{t}, Grace: testGrace,
 	}.Run(t.Context())
 	t.Logf("%s\n%s", script, out.String())
 	assert.NilError(t, err)
@@ -66,7 +67,7 @@ func shell(t *testing.T, dir string, own map[string]string, script string) strin
 }
 
 func TestReadmeCommands(t *testing.T) {
-	module, err := moduleDir()
+	module, err := toolchain.Module()
 	assert.NilError(t, err)
 
 	t.Run("the second command is what CI runs", func(t *testing.T) {
@@ -93,7 +94,7 @@ func TestReadmeCommands(t *testing.T) {
 			_, tools, _ := given(t)
 			err := child.Command{
 				Path: "go", Args: []string{"tool", "mage", "dev:combinedDestroy"}, Dir: module,
-				Env: tools.environment(env.Process(), own), Stderr: testWriter{t},
+				Env: tools.Environment(env.Process(), own), Stderr: testWriter{t},
 			}.Run(context.WithoutCancel(t.Context()))
 			assert.Check(t, err)
 			_, err = os.Stat(filepath.Join(own["CACHE_DIR"], "machines", "dev-local"))
@@ -138,7 +139,7 @@ func TestReadmeCommands(t *testing.T) {
 }
 
 func TestLibraryImport(t *testing.T) {
-	module, err := moduleDir()
+	module, err := toolchain.Module()
 	assert.NilError(t, err)
 	dir := t.TempDir()
 	club := filepath.Join(dir, "club")

@@ -23,6 +23,7 @@ import (
 	"fediversity.eu/slipway/checks/guest"
 	"fediversity.eu/slipway/checks/nixpkgs"
 	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/internal/toolchain"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
 )
@@ -43,10 +44,10 @@ type keys struct {
 	Nixpkgs env.Path `env:"CHECKS_NIXPKGS" desc:"a real nixpkgs"`
 }
 
-func given(t *testing.T) (keys, Toolchain, string) {
+func given(t *testing.T) (keys, toolchain.Keys, string) {
 	t.Helper()
 	var k keys
-	var tools Toolchain
+	var tools toolchain.Keys
 	assert.NilError(t, env.Process().Load(t.Context(), env.For{}, &k, &tools))
 	cache, err := env.Process().CacheDir()
 	assert.NilError(t, err)
@@ -59,17 +60,17 @@ var built = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	binary := filepath.Join(dir, "slipway")
-	var tools Toolchain
+	var tools toolchain.Keys
 	if err := env.Process().Load(context.Background(), env.For{}, &tools); err != nil {
 		return "", err
 	}
-	module, err := moduleDir()
+	module, err := toolchain.Module()
 	if err != nil {
 		return "", err
 	}
 	return binary, child.Command{
 		Path: "go", Args: []string{"build", "-o", binary, "./cmd/slipway"}, Dir: module,
-		Env: tools.environment(env.Process(), nil),
+		Env: tools.Environment(env.Process(), nil),
 	}.Run(context.Background())
 })
 

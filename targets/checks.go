@@ -23,6 +23,7 @@ func checkTasks() []front.Task {
 	tasks := []front.Task{
 		task("all", "runs every test, linter and check", (*checks.Run).All),
 		task("lint", "runs the linters", (*checks.Run).Lint),
+		task("bench", "measures what a user waits for, beside something to compare it with", (*checks.Run).Bench),
 	}
 	for _, c := range checks.OnMachines() {
 		tasks = append(tasks, task(c.Name, c.Description, func(r *checks.Run, ctx context.Context) error { return r.One(ctx, c) }))
@@ -47,6 +48,11 @@ func (Checks) DeploymentSshHosts(ctx context.Context) error { //nolint:revive //
 // DeploymentBadInput tries what users get wrong: each is refused with what to do, and nothing is changed.
 func (Checks) DeploymentBadInput(ctx context.Context) error {
 	return run(ctx, "checks-deployment-bad-input")
+}
+
+// DeploymentSwitchCodes brings about each way in which a switch ends.
+func (Checks) DeploymentSwitchCodes(ctx context.Context) error {
+	return run(ctx, "checks-deployment-switch-codes")
 }
 
 // DeploymentInterruptions cuts links, fills disks and starts two runs at once.
@@ -85,3 +91,6 @@ func (Checks) Guests(ctx context.Context) error { return run(ctx, "checks-guests
 
 // SwitchProgram holds the stand-in's switch program to the contract of the real one.
 func (Checks) SwitchProgram(ctx context.Context) error { return run(ctx, "checks-switch-program") }
+
+// Bench measures what a user waits for, beside something to compare it with.
+func (Checks) Bench(ctx context.Context) error { return run(ctx, "checks-bench") }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/magefile/mage/mg"
 
+	"fediversity.eu/slipway/internal/toolchain"
 	"fediversity.eu/slipway/targets/catalog"
 	"fediversity.eu/slipway/targets/front"
 )
@@ -24,9 +25,18 @@ func run(ctx context.Context, name string) error {
 // this repository.
 func Front() front.Front {
 	f := catalog.Front()
+	f.Tasks = append(f.Tasks, front.Task{
+		Name: "build", Description: "builds the binary of all programs, bin/slipway", Keys: []any{&toolchain.Keys{}},
+		Run: func(ctx context.Context, call front.Call) error {
+			return toolchain.Binary(ctx, call.Environment, call.Log)
+		},
+	})
 	f.Tasks = append(f.Tasks, checkTasks()...)
 	return f
 }
+
+// Build builds the binary of all programs, bin/slipway.
+func Build(ctx context.Context) error { return run(ctx, "build") }
 
 // Setup installs what is needed beyond Go on Debian and Ubuntu, and elsewhere
 // says what is missing.

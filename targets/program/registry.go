@@ -8,6 +8,7 @@ import (
 
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/targets/env"
 )
 
 // Registry holds the declared groups and methods, and knows every program that
@@ -200,6 +201,9 @@ func (r *Registry) Check() error {
 			claim(targets, "Mage target", strings.ToLower(Target(p.Group, p.Short)), p)
 		}
 	}
+	for _, group := range r.groups {
+		faults = append(faults, r.checkVariables(group))
+	}
 	spaces := map[string]string{}
 	for _, group := range r.groups {
 		key := strings.ToLower(Camel(group.Name))
@@ -209,6 +213,29 @@ func (r *Registry) Check() error {
 		spaces[key] = group.Name
 	}
 	return errors.Join(faults...)
+}
+
+// checkVariables finds variables that would mean two things in a run of a whole
+// group.
+func (r *Registry) checkVariables(group groups.Group) error {
+	var declared []any
+	var machines []string
+	for _, p := range r.expand(group) {
+		if !p.Aggregate() {
+			declared = append(declared, r.taskOf(p).Coordinates()...)
+		}
+	}
+	for _, machine := range group.Machines {
+		machines = append(machines, machine.Name)
+	}
+	keys, err := env.Declared(append(declared, &Keys{})...)
+	if err == nil {
+		err = env.Collisions(keys, machines)
+	}
+	if err != nil {
+		return fmt.Errorf("variables of group %q: %w", group.Name, err)
+	}
+	return nil
 }
 
 // String says which program it is by its parts, for messages about two that

@@ -75,9 +75,11 @@ readlink -f /run/current-system`
 // runs now.
 func Collect(ctx context.Context, conn *remote.Conn, unit string, s *Switched) error {
 	var out tailWriter
-	err := conn.Run(ctx, remote.Command{
-		Script: endScript, Args: []string{unit, fmt.Sprint(int(s.Code))}, Stdout: &out, Root: true,
-	})
+	how := "signal"
+	if s.exited() {
+		how = fmt.Sprint(int(s.Code))
+	}
+	err := conn.Run(ctx, remote.Command{Script: endScript, Args: []string{unit, how}, Stdout: &out, Root: true})
 	if err != nil {
 		return fmt.Errorf("collect the switch: %w", err)
 	}
@@ -98,7 +100,7 @@ func (s Switched) Err(toplevel string) error {
 	const what = "switch to the new system"
 	arrived := s.Current == toplevel
 	switch {
-	case s.Result == "signal" || s.Result == "core-dump" || s.Result == "timeout":
+	case !s.exited():
 		return report.Fail(what, fmt.Errorf("the switch program was ended: %s", s.Result), "run it again: a switch can be repeated")
 	case s.Code == lockHeld:
 		return busySwitch(what)
@@ -123,8 +125,14 @@ func (s Switched) Err(toplevel string) error {
 	return nil
 }
 
+// exited tells whether the code is an exit code: the number of a signal looks
+// the same.
+func (s Switched) exited() bool {
+	return s.Result != "signal" && s.Result != "core-dump" && s.Result != "timeout"
+}
+
 // Untouched tells whether a switch that failed left the running system alone,
 // so that the profile must not stay at a system that never ran.
 func (s Switched) Untouched(toplevel string) bool {
-	return s.Current != toplevel && (s.Code == lockHeld || s.Code == switchRefused)
+	return s.exited() && s.Current != toplevel && (s.Code == lockHeld || s.Code == switchRefused)
 }

@@ -29,6 +29,22 @@ func (t *Tool) Build(ctx context.Context, e Evaluation) (string, error) {
 	return toplevel, nil
 }
 
+// buildFailure is what failed first: the errors after it are of derivations that
+// needed it.
+func buildFailure(stderr string) string {
+	lines := strings.Split(stderr, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "error: builder for ") || strings.HasPrefix(line, "error: Cannot build ") {
+			end := i + 1
+			for end < len(lines) && !strings.HasPrefix(lines[end], "error:") {
+				end++
+			}
+			return lastError(strings.Join(lines[i:end], "\n"))
+		}
+	}
+	return lastError(stderr)
+}
+
 func buildError(ctx context.Context, err error) error {
 	var failure *child.Error
 	if ctx.Err() != nil || !errors.As(err, &failure) {
@@ -38,5 +54,5 @@ func buildError(ctx context.Context, err error) error {
 	if strings.Contains(failure.Stderr, "No space left on device") {
 		hint = "the disk of this host is full: nix-collect-garbage frees what nothing uses"
 	}
-	return report.Refuse("build the system", errors.New(lastError(failure.Stderr)), hint)
+	return report.Refuse("build the system", errors.New(buildFailure(failure.Stderr)), hint)
 }

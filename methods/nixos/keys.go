@@ -1,6 +1,7 @@
 package nixos
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,8 +57,13 @@ func NewCoordinates(group groups.Group, machine groups.Machine, domain, hosting 
 		where = hosting
 	}
 	var object map[string]any
-	if err := json.Unmarshal(text, &object); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // a number of many digits is not to be rounded
+	if err := decoder.Decode(&object); err != nil {
 		return c, badHosting(where, err)
+	}
+	if decoder.More() {
+		return c, badHosting(where, errors.New("something follows the object"))
 	}
 	if object == nil {
 		return c, badHosting(where, errors.New("null is no object"))

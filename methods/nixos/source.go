@@ -28,15 +28,15 @@ type Source struct {
 // hash.
 func OpenSource(group groups.Group, dir, cache string) (Source, error) {
 	if dir != "" {
-		dir, err := filepath.EvalSymlinks(dir)
+		resolved, err := filepath.EvalSymlinks(dir)
 		if err != nil {
 			return Source{}, badSource(dir, err)
 		}
-		hash, err := hashTree(os.DirFS(dir))
+		hash, err := hashTree(os.DirFS(resolved))
 		if err != nil {
 			return Source{}, badSource(dir, err)
 		}
-		return Source{Name: dir, Dir: dir, Hash: hash}, nil
+		return Source{Name: resolved, Dir: resolved, Hash: hash}, nil
 	}
 	if len(group.Source.Trees) == 0 {
 		return Source{}, badSource("", fmt.Errorf("group %s has no modules of its own", group.Name))

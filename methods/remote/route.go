@@ -12,6 +12,13 @@ type stop struct {
 	keys  hostKeys
 }
 
+// Check names everything that is wrong with the target itself, all at once;
+// nothing is dialled.
+func (t Target) Check() error {
+	_, err := t.route()
+	return err
+}
+
 // route is the way to the target, the target last. It reports every fault of
 // the target's values.
 func (t Target) route() ([]stop, error) {

@@ -9,7 +9,7 @@ import (
 // destroy removes a machine that Slipway booted.
 type destroy struct{ reach *reach }
 
-func (d *destroy) Coordinates() []any { return nil }
+func (d *destroy) Coordinates() []any { return d.reach.coordinates() }
 
 func (d *destroy) Run(ctx context.Context, run *methods.Run) error {
 	if err := d.reach.host.Down(ctx, run, d.reach.deployment); err != nil {

@@ -12,6 +12,7 @@ import (
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/methods/remote"
+	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
 )
 
@@ -21,11 +22,12 @@ type reach struct {
 	deployment methods.Deployment
 	host       Host
 	keys       Keys
+	cache      env.Cache
 }
 
 func (r *reach) coordinates() []any {
 	if r.local() {
-		return nil // Slipway made the machine and knows how to reach it
+		return []any{&r.cache} // Slipway made the machine and knows how to reach it
 	}
 	return []any{&r.keys}
 }
@@ -106,8 +108,15 @@ func (k Keys) target() (remote.Target, error) {
 	if err != nil {
 		faults = append(faults, fmt.Errorf("SSH_JUMP: %w", err))
 	}
+	if err := t.Check(); err != nil {
+		faults = append(faults, fmt.Errorf("SSH_HOST, SSH_HOST_KEY: %w", err))
+	}
 	for i := range jumps {
 		jumps[i].HostKeys = k.JumpKeys
+		hop := remote.Target{Host: jumps[i].Host, Port: jumps[i].Port, User: jumps[i].User, HostKeys: k.JumpKeys}
+		if err := hop.Check(); err != nil {
+			faults = append(faults, fmt.Errorf("SSH_JUMP, SSH_JUMP_HOST_KEY: %w", err))
+		}
 	}
 	t.Jumps = jumps
 	if err := errors.Join(faults...); err != nil {

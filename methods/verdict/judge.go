@@ -28,6 +28,34 @@ func judge(s Sample) (findings []Finding, settled bool) {
 	return findings, settled
 }
 
+// looping finds the units that were restarted again and again between two
+// samples, whatever their state is in the last: most looks at a loop find it up.
+// A count that went down began anew and says nothing.
+func looping(first, last Sample) []Finding {
+	before := map[string]int{}
+	for _, unit := range first.Units {
+		before[unit.Name] = unit.Restarts
+	}
+	var findings []Finding
+	for _, unit := range last.Units {
+		if count, known := before[unit.Name]; known && unit.Restarts-count >= loopRestarts {
+			findings = append(findings, Finding{Unit: unit, Fault: RestartLoop})
+		}
+	}
+	return findings
+}
+
+// join adds the findings about units that have none yet.
+func join(findings, more []Finding) []Finding {
+	for _, f := range more {
+		if !slices.ContainsFunc(findings, func(known Finding) bool { return known.Unit.Name == f.Unit.Name }) {
+			findings = append(findings, f)
+		}
+	}
+	sortFindings(findings)
+	return findings
+}
+
 // stuck finds the units that are still starting when the time is up.
 func stuck(s Sample) []Finding {
 	var findings []Finding
@@ -43,7 +71,7 @@ func stuck(s Sample) []Finding {
 // starting tells whether the unit is on its way. A device that is in use but that
 // udev never announced stays "activating (tentative)" for ever and is well.
 func (u Unit) starting() bool {
-	if u.Sub == "tentative" {
+	if u.Sub == "tentative" || u.Active == "failed" {
 		return false
 	}
 	return u.Active == "activating" || u.Active == "reloading" || u.Active == "deactivating" || (u.Job && u.Active != "active")

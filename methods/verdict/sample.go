@@ -3,6 +3,7 @@ package verdict
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -64,6 +65,9 @@ func unitOf(p map[string]string) (Unit, error) {
 	if u.Active == "" {
 		return Unit{}, fmt.Errorf("unit %s: no ActiveState", u.Name)
 	}
+	if !slices.Contains(states, u.Active) {
+		return Unit{}, fmt.Errorf("unit %s: ActiveState %q is none that is known", u.Name, u.Active)
+	}
 	var err error
 	if u.ExitStatus, err = number(p["ExecMainStatus"]); err != nil {
 		return Unit{}, fmt.Errorf("unit %s: ExecMainStatus: %w", u.Name, err)
@@ -72,6 +76,11 @@ func unitOf(p map[string]string) (Unit, error) {
 		return Unit{}, fmt.Errorf("unit %s: NRestarts: %w", u.Name, err)
 	}
 	return u, nil
+}
+
+// states are the values of ActiveState (systemd, unit_active_state_table).
+var states = []string{
+	"active", "reloading", "inactive", "failed", "activating", "deactivating", "maintenance", "refreshing",
 }
 
 // number reads a property that only some types of unit have.

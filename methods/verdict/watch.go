@@ -36,14 +36,17 @@ const lookLimit = 30 * time.Second
 // and judges it. A look that fails is not a finding and not health: its error
 // has exit code 5.
 func Watch(ctx context.Context, host Host, w Window, log *report.Log) (Verdict, error) {
-	var last Sample
+	var first, last Sample
 	var calmSince time.Time
 	told := ""
-	waiting := wait.For{What: "the units to settle", Limit: max(w.Limit, lookLimit), Try: lookLimit, Interval: 500 * time.Millisecond}
+	waiting := wait.For{What: "the units to settle", Limit: w.Limit, Try: lookLimit, Interval: 500 * time.Millisecond}
 	err := waiting.Until(ctx, func(ctx context.Context) error {
 		sample, err := look(ctx, host)
 		if err != nil {
 			return wait.Stop(err)
+		}
+		if len(first.Units) == 0 {
+			first = sample
 		}
 		last = sample
 		_, settled := judge(sample)
@@ -69,9 +72,9 @@ func Watch(ctx context.Context, host Host, w Window, log *report.Log) (Verdict, 
 	}
 	v := Verdict{Units: len(last.Units)}
 	v.Findings, _ = judge(last)
+	v.Findings = join(v.Findings, looping(first, last))
 	if timeout != nil {
-		v.Findings = append(v.Findings, stuck(last)...)
-		sortFindings(v.Findings)
+		v.Findings = join(v.Findings, stuck(last))
 	}
 	return v, explain(ctx, host, v.Findings)
 }

@@ -37,6 +37,7 @@ func OnMachines() []Check {
 		{"deployment-evaluation-cache", "evaluates nothing twice, and everything that changed", "^TestDeploymentEvaluationCache$"},
 		{"deployment-real-nixos", "evaluates every machine over the nixpkgs that CHECKS_NIXPKGS names", "^TestDeploymentRealNixOS$"},
 		{"contract-environment", "shows that programs read declared variables and children get no others", "^TestContractEnvironment$"},
+		{"contract-exit-codes", "compares the exit codes of the binary and of mage, signals included", "^TestContractExitCodes$"},
 		{"readme-commands", "runs the commands of the README", "^TestReadmeCommands$"},
 		{"library-import", "declares groups in a module of its own, as a user would", "^TestLibraryImport$"},
 		{"guests", "boots, cuts, kills and cleans up test machines", "^TestGuest"},

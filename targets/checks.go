@@ -80,6 +80,11 @@ func (Checks) ContractEnvironment(ctx context.Context) error {
 	return run(ctx, "checks-contract-environment")
 }
 
+// ContractExitCodes compares the exit codes of the binary and of mage, signals included.
+func (Checks) ContractExitCodes(ctx context.Context) error {
+	return run(ctx, "checks-contract-exit-codes")
+}
+
 // ReadmeCommands runs the commands of the README.
 func (Checks) ReadmeCommands(ctx context.Context) error { return run(ctx, "checks-readme-commands") }
 

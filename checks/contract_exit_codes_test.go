@@ -1,0 +1,151 @@
+//go:build checks
+
+package checks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/internal/toolchain"
+	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// way is a way to call programs.
+type way struct {
+	name string
+	argv []string
+	dir  string
+	env  []string
+}
+
+// TestContractExitCodes calls programs in every way there is and compares how
+// they end, signals included.
+func TestContractExitCodes(t *testing.T) {
+	w := newWorld(t)
+	key := w.dir + "/key"
+	assert.NilError(t, child.Command{
+		Path: "ssh-keygen", Args: []string{"-q", "-t", "ed25519", "-N", "", "-f", key}, Env: pairs(w.env),
+	}.Run(t.Context()))
+	public, err := os.ReadFile(key + ".pub")
+	assert.NilError(t, err)
+	module, err := toolchain.Module()
+	assert.NilError(t, err)
+	_, tools, _ := given(t)
+	cache := t.TempDir()
+
+	ways := func(changes map[string]string) []way {
+		all := w.with(changes)
+		delete(all, "PATH")
+		delete(all, "HOME")
+		all["MAGEFILE_CACHE"] = cache
+		environment := tools.Environment(env.Process(), all)
+		return []way{
+			{"binary", []string{binary(t)}, w.dir, environment},
+			{"mage", []string{"go", "tool", "mage"}, module, environment},
+		}
+	}
+	reachable := map[string]string{
+		"SSH_HOST": "127.0.0.1", "SSH_PORT": "1", "SSH_HOST_KEY": string(public), "SSH_KEY_FILE": key, "SSH_CONNECT_TIMEOUT": "2m",
+	}
+	for _, c := range []struct {
+		name    string
+		words   []string
+		changes map[string]string
+		code    report.Code
+		says    string
+	}{
+		{"a system that is built", []string{"operator-web"}, nil, report.Healthy, ""},
+		{"a target in any case", []string{"OPERATOR:WEB"}, nil, report.Healthy, ""},
+		{"an unknown program", []string{"operator-ssh-wbe"}, nil, report.Usage, "operator-ssh-web"},
+		{"an unknown target", []string{"operator:sshWbe"}, nil, report.Usage, "operator:sshWeb"},
+		{"a typo among several", []string{"operator-web", "operator-ssh-wbe"}, nil, report.Usage, "operator-ssh-wbe"},
+		{"missing coordinates", []string{"operator-ssh-web-apply"}, nil, report.Usage, "SSH_HOST"},
+		{"missing coordinates of a whole group", []string{"operator:sshCombinedVerify"}, nil, report.Usage, "DB_SSH_HOST"},
+		{"nobody there", []string{"operator-ssh-web-verify"}, reachable, report.Unknown, "connection refused"},
+		{"nobody there, for the whole group", []string{"operator-all-verify"}, map[string]string{
+			"WEB_SSH_HOST": "127.0.0.1", "WEB_SSH_PORT": "1", "WEB_SSH_HOST_KEY": string(public),
+			"FORGE_SSH_HOST": "127.0.0.1", "FORGE_SSH_PORT": "1", "FORGE_SSH_HOST_KEY": string(public), "SSH_KEY_FILE": key,
+		}, report.Unknown, "2 of 2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, way := range ways(c.changes) {
+				code, said := way.call(t.Context(), t, c.words...)
+				assert.Equal(t, code, c.code, "by %s:\n%s", way.name, said)
+				assert.Assert(t, strings.Contains(said, c.says), "by %s, %q is not in what it said:\n%s", way.name, c.says, said)
+				if c.code == report.Usage {
+					assert.Assert(t, !strings.Contains(said, "evaluate:"), "by %s, something was started:\n%s", way.name, said)
+				}
+			}
+		})
+	}
+
+	for name, signal := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM} {
+		t.Run(name, func(t *testing.T) {
+			// A host that takes the connection and then says nothing.
+			silent, err := net.Listen("tcp", "127.0.0.1:0")
+			assert.NilError(t, err)
+			defer func() { _ = silent.Close() }()
+			reachable["SSH_PORT"] = strconv.Itoa(silent.Addr().(*net.TCPAddr).Port)
+			for _, way := range ways(reachable) {
+				if way.name == "mage" && signal == syscall.SIGTERM {
+					continue // go and mage end at SIGTERM before what they run; the README says so
+				}
+				ctx, stop := context.WithCancel(t.Context())
+				go func() {
+					conn, err := silent.Accept()
+					stop()
+					if err == nil {
+						<-t.Context().Done()
+						_ = conn.Close()
+					}
+				}()
+				way.signal(ctx, t, signal)
+			}
+		})
+	}
+}
+
+// call calls programs and gives the exit code and what was said.
+func (w way) call(ctx context.Context, t *testing.T, words ...string) (report.Code, string) {
+	t.Helper()
+	return w.run(ctx, t, syscall.SIGTERM, words...)
+}
+
+func (w way) run(ctx context.Context, t *testing.T, stop syscall.Signal, words ...string) (report.Code, string) {
+	t.Helper()
+	said := newWatched()
+	err := child.Command{
+		Path: w.argv[0], Args: append(w.argv[1:len(w.argv):len(w.argv)], words...), Dir: w.dir, Env: w.env,
+		Stdout: said, Stderr: said, Signal: stop, Grace: 20 * time.Second,
+	}.Run(ctx)
+	var failure *child.Error
+	if err == nil {
+		return report.Healthy, said.String()
+	}
+	assert.Assert(t, errors.As(err, &failure), "%v", err)
+	return report.Code(failure.ExitCode), said.String()
+}
+
+// signal interrupts a program when it has started to connect.
+func (w way) signal(ctx context.Context, t *testing.T, signal syscall.Signal) {
+	t.Helper()
+	began := time.Now()
+	code, said := w.run(ctx, t, signal, "operator-ssh-web-verify")
+	assert.Equal(t, code, (&report.Interruption{Signal: signal}).Code(), "by %s:\n%s", w.name, said)
+	assert.Assert(t, strings.Contains(said, "stopped by "+fmt.Sprint(map[syscall.Signal]string{
+		syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM",
+	}[signal])), "by %s:\n%s", w.name, said)
+	assert.Assert(t, time.Since(began) < time.Minute, "by %s, it took %s", w.name, time.Since(began))
+}

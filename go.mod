@@ -3,8 +3,10 @@ module fediversity.eu/slipway
 go 1.26.0
 
 require (
+	github.com/google/go-cmp v0.7.0
 	github.com/klauspost/compress v1.20.4
 	github.com/magefile/mage v1.17.2
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/sethvargo/go-envconfig v1.4.3
 	golang.org/x/crypto v0.59.0
 	golang.org/x/sys v0.50.0
@@ -12,11 +14,7 @@ require (
 	gotest.tools/v3 v3.5.2
 )
 
-require (
-	github.com/google/go-cmp v0.7.0 // indirect
-	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
-	golang.org/x/text v0.44.0 // indirect
-)
+require golang.org/x/text v0.44.0 // indirect
 
 tool (
 	fediversity.eu/slipway/cmd/slipway

@@ -34,7 +34,7 @@ func TestDeploymentInterruptions(t *testing.T) {
 
 	t.Run("link cut in the middle of the copy", func(t *testing.T) {
 		w := w.as(t)
-		large := make([]byte, 64<<20)
+		large := make([]byte, 24<<20)
 		_, _ = rand.Read(large)
 		w.write("operator/large", string(large))
 		w.write("operator/web.nix", strings.ReplaceAll(trivial, `.text = "first\n"`, `.source = ./large`))

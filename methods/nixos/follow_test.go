@@ -30,20 +30,24 @@ func TestParseFollowed(t *testing.T) {
 		},
 		{
 			"a unit that is about to start", "ActiveState=activating\nSubState=start\n",
-			followed{properties: map[string]string{"ActiveState": "activating", "SubState": "start"}}, true,
+			followed{properties: map[string]string{"ActiveState": "activating", "SubState": "start"}},
+			true,
 		},
 		{
 			"a unit that is being stopped", "ActiveState=deactivating\nSubState=stop-sigterm\n",
-			followed{properties: map[string]string{"ActiveState": "deactivating", "SubState": "stop-sigterm"}}, true,
+			followed{properties: map[string]string{"ActiveState": "deactivating", "SubState": "stop-sigterm"}},
+			true,
 		},
 		{
 			"a unit that ended and remains", "ActiveState=active\nSubState=exited\n",
-			followed{properties: map[string]string{"ActiveState": "active", "SubState": "exited"}}, false,
+			followed{properties: map[string]string{"ActiveState": "active", "SubState": "exited"}},
+			false,
 		},
 		{
 			"an entry that was cut off is asked for again", "SubState=running\n" +
 				`{"__CURSOR":"s=1;i=1","MESSAGE":"whole"}` + "\n" + `{"__CURSOR":"s=1;i=2","MESS`,
-			followed{properties: map[string]string{"SubState": "running"}, lines: []string{"whole"}, cursor: "s=1;i=1"}, true,
+			followed{properties: map[string]string{"SubState": "running"}, lines: []string{"whole"}, cursor: "s=1;i=1"},
+			true,
 		},
 		{"nothing", "", followed{properties: map[string]string{}}, false},
 	} {

@@ -23,8 +23,8 @@ import (
 // it ends earlier, because we stopped, or contact was lost, then the command is
 // asked to stop (TERM to its process group), and killed when its grace is over.
 // sshd does nothing of the kind: it closes the pipes and lets the process run,
-// and the signal request of the protocol is refused for root by OpenSSH before 9.8
-// or so. A process that leaves the group (setsid, a systemd unit) goes on.
+// and OpenSSH 9.2 refuses the protocol's signal requests for root ("requires
+// privilege separation"). A process that leaves the group (setsid, a systemd unit) goes on.
 
 // newToken is a word that no output contains by chance.
 func newToken() string { return "slipway-" + strings.ToLower(rand.Text()) }
@@ -71,6 +71,7 @@ func wrapper(script string, args []string, grace time.Duration, watched bool) st
 	return fmt.Sprintf(`{
 exec 3<&0 4>&2 </dev/null 2>/dev/null
 trap : TERM
+told=
 s=${1:-$s}
 read -r a b c p r </proc/"$s"/stat
 give_up() {
@@ -101,12 +102,13 @@ lease() {
 }
 lease | {
 	exec 3<&-
-	trap : TERM
+	trap "told=yes" TERM
 	read -r lease watch || exit 143
 	(
 		exec 2>&4 4>&-
 		trap - TERM
-		unset a b c d g i n p r s t lease watch
+		[ -z "$told" ] || exit 143
+		unset a b c d g i n p r s t told lease watch
 		unset -f give_up watch lease
 		set --%s
 		eval %s

@@ -28,6 +28,7 @@ type sshd struct {
 	host   string
 	port   int
 	signer ssh.Signer // lets every user in
+	raw    any        // the same, for an agent
 	key    ssh.PublicKey
 	cmd    *exec.Cmd
 	log    string
@@ -62,7 +63,10 @@ func startSSHD(t *testing.T, host string, options ...string) *sshd {
 	s := &sshd{host: host, log: filepath.Join(dir, "log")}
 	var pemKey []byte
 	s.key, pemKey = hostKey(t)
-	s.signer, _ = userKey(t)
+	var pemUser []byte
+	s.signer, pemUser = userKey(t)
+	s.raw, err = ssh.ParseRawPrivateKey(pemUser)
+	assert.NilError(t, err)
 	noisy := filepath.Join(dir, "noisy")
 	write := func(name, text string, mode os.FileMode) {
 		assert.NilError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), mode))

@@ -30,30 +30,39 @@ func (r *running) cancelled(ctx context.Context) error {
 
 // stop tells whether the command is known to have ended.
 func (r *running) stop(ctx context.Context) bool {
-	r.feed.stop()
-	missing, group := r.out.state()
-	if missing > 0 {
-		// Nothing reads the lease yet, a hanging login shell for instance.
-		_ = r.session.Signal(ssh.SIGTERM)
-	}
+	r.feed.stop() // the end of the lease
 	patience := r.cmd.grace() + killDelay
-	if r.cmd.Stdin == nil && missing == 0 {
+	if r.leased() {
 		return r.wait(patience)
 	}
 	if r.wait(stuckAfter) {
 		return true
 	}
-	// With input that the command does not read, the end of the lease is stuck
-	// behind it. The signal is heard where sshd passes signals on; the way that
-	// always works is another session.
+	if r.leased() { // it had not quite begun
+		return r.wait(patience)
+	}
+	// Either the login shell hangs, and nothing reads the lease; or the command
+	// does not read its input, and the end of the lease is stuck behind that. The
+	// signal is heard where sshd passes signals on; the way that always works is
+	// another session.
 	_ = r.session.Signal(ssh.SIGTERM)
-	if group != "" && group != "0" {
+	if _, group := r.out.state(); group != "" && group != "0" {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		seconds := int(max(time.Second, r.cmd.grace()) / time.Second)
-		_ = r.conn.Run(ctx, Command{Script: killer, Args: []string{group, strconv.Itoa(seconds)}, Root: r.cmd.Root, Grace: time.Second})
+		go func() {
+			_ = r.conn.Run(ctx, Command{
+				Script: killer, Args: []string{group, strconv.Itoa(seconds)}, Root: r.cmd.Root, Grace: time.Second,
+			})
+		}()
 	}
-	return r.wait(killDelay)
+	return r.wait(patience)
+}
+
+// leased tells whether the end of the lease is sure to be noticed.
+func (r *running) leased() bool {
+	missing, _ := r.out.state()
+	return missing == 0 && r.cmd.Stdin == nil
 }
 
 func (r *running) wait(limit time.Duration) bool {

@@ -26,7 +26,8 @@ func (a *apply) Coordinates() []any {
 }
 
 func (a *apply) Run(ctx context.Context, run *methods.Run) error {
-	return classify(a.run(ctx, run))
+	err := a.run(ctx, run)
+	return classify(err, run.Record.Changed)
 }
 
 func (a *apply) run(ctx context.Context, run *methods.Run) error {
@@ -46,6 +47,10 @@ func (a *apply) run(ctx context.Context, run *methods.Run) error {
 	defer func() { _ = conn.Close() }()
 	release, err := nixos.Lock(ctx, conn, run.Program)
 	if err != nil {
+		// What can't be locked may be no NixOS at all, which says more.
+		if _, refused := a.reach.inspect(ctx, conn); report.CodeOf(refused) == report.Refused {
+			return refused
+		}
 		return err
 	}
 	defer release()

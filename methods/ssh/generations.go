@@ -15,7 +15,8 @@ type generations struct{ reach *reach }
 func (g *generations) Coordinates() []any { return g.reach.coordinates() }
 
 func (g *generations) Run(ctx context.Context, run *methods.Run) error {
-	return classify(g.run(ctx, run))
+	err := g.run(ctx, run)
+	return classify(err, run.Record.Changed)
 }
 
 func (g *generations) run(ctx context.Context, run *methods.Run) error {

@@ -137,14 +137,18 @@ func (r *reach) inspect(ctx context.Context, conn *remote.Conn) (nixos.Machine, 
 
 // classify gives an error of the connection its exit code: refused where the
 // machine or we turned the contact down before anything happened, and unknown
-// where contact was not made or was lost.
-func classify(err error) error {
+// where contact was not made or was lost. After a change nothing is refused any
+// more.
+func classify(err error, changed bool) error {
 	var fault *report.Fault
 	var contact *remote.Error
 	if err == nil || errors.As(err, &fault) || !errors.As(err, &contact) {
 		return err
 	}
 	code := report.Unknown
+	if changed {
+		return &report.Fault{Code: code, What: contact.Class.String(), Why: err, Hint: contact.Hint}
+	}
 	switch contact.Class { //nolint:exhaustive // the others are about the network
 	case remote.HostKeyUnknown, remote.HostKeyChanged, remote.HostKeyWrongType, remote.HostKeyRevoked,
 		remote.Unauthenticated, remote.SessionRefused, remote.ForwardRefused, remote.ShellRefused, remote.SudoRefused:

@@ -78,7 +78,8 @@ func TestFaultsOfATarget(t *testing.T) {
 		{"jumps of which two are none", Keys{Agent: "/run/agent", Jump: "@a,ok.example,b:0"}, []string{`host "@a"`, `host "b:0"`}},
 		{"a host key that is none", Keys{Agent: "/run/agent", HostKey: env.Lines{"nonsense"}}, []string{"SSH_HOST_KEY: "}},
 		{
-			"a host key of a jump that is none", Keys{Agent: "/run/agent", Jump: "one.example", JumpKeys: env.Lines{"nonsense"}},
+			"a host key of a jump that is none",
+			Keys{Agent: "/run/agent", Jump: "one.example", JumpKeys: env.Lines{"nonsense"}},
 			[]string{"SSH_JUMP_HOST_KEY: "},
 		},
 		{"everything at once", Keys{Key: env.NewSecret("not a key"), Jump: "host:port"}, []string{"SSH_KEY: ", "SSH_JUMP: "}},
@@ -126,27 +127,28 @@ func TestClassify(t *testing.T) {
 		{remote.SudoRefused, report.Refused},
 	} {
 		t.Run(c.class.String(), func(t *testing.T) {
-			err := classify(contact(c.class))
+			err := classify(contact(c.class), false)
 			assert.Equal(t, report.CodeOf(err), c.code)
 			assert.Error(t, err, c.class.String()+": apply: reach root@web:22: because")
 			assert.DeepEqual(t, report.Hints(err), []string{"as a hint"})
 			assert.Equal(t, errors.Is(err, remote.ErrLost), c.class == remote.Lost)
+			assert.Equal(t, report.CodeOf(classify(contact(c.class), true)), report.Unknown, "after a change nothing is refused")
 		})
 	}
 }
 
 func TestClassifyLeavesTheRest(t *testing.T) {
-	assert.NilError(t, classify(nil))
+	assert.NilError(t, classify(nil, false))
 	plain := errors.New("plain")
-	assert.Equal(t, classify(plain), plain)
+	assert.Equal(t, classify(plain, false), plain)
 	known := report.Refuse("copy", &remote.Error{Class: remote.Lost, Err: plain}, "")
-	assert.Equal(t, classify(known), error(known), "a fault has its code already")
+	assert.Equal(t, classify(known, false), error(known), "a fault has its code already")
 	exit := &remote.ExitError{Host: "root@web", Status: 1}
-	assert.Equal(t, classify(exit), error(exit))
+	assert.Equal(t, classify(exit, false), error(exit))
 }
 
 func TestClassifyKeepsAnInterruption(t *testing.T) {
 	stopped := &report.Interruption{}
-	err := classify(&remote.Error{Class: remote.Lost, Op: "run on", Host: "web", Err: stopped})
+	err := classify(&remote.Error{Class: remote.Lost, Op: "run on", Host: "web", Err: stopped}, false)
 	assert.Equal(t, report.CodeOf(err), report.Interrupted)
 }

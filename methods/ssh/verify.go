@@ -17,7 +17,8 @@ type verify struct {
 func (v *verify) Coordinates() []any { return append(v.reach.coordinates(), &v.verdict) }
 
 func (v *verify) Run(ctx context.Context, run *methods.Run) error {
-	return classify(v.run(ctx, run))
+	err := v.run(ctx, run)
+	return classify(err, run.Record.Changed)
 }
 
 func (v *verify) run(ctx context.Context, run *methods.Run) error {

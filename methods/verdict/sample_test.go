@@ -19,12 +19,14 @@ func TestParseSample(t *testing.T) {
 		{
 			"a service",
 			"Id=web.service\nLoadState=loaded\nActiveState=failed\nSubState=failed\nResult=exit-code\nExecMainStatus=203\nNRestarts=5\nInvocationID=0a0b\n",
-			[]Unit{{Name: "web.service", Load: "loaded", Active: "failed", Sub: "failed", Result: "exit-code", ExitStatus: 203, Restarts: 5, Invocation: "0a0b"}}, "",
+			[]Unit{{Name: "web.service", Load: "loaded", Active: "failed", Sub: "failed", Result: "exit-code", ExitStatus: 203, Restarts: 5, Invocation: "0a0b"}},
+			"",
 		},
 		{
 			"a type without results, and one with a job",
 			"Id=a.target\nLoadState=loaded\nActiveState=active\nSubState=active\n\nId=b.mount\nActiveState=inactive\nJob=42\n",
-			[]Unit{{Name: "a.target", Load: "loaded", Active: "active", Sub: "active"}, {Name: "b.mount", Active: "inactive", Job: true}}, "",
+			[]Unit{{Name: "a.target", Load: "loaded", Active: "active", Sub: "active"}, {Name: "b.mount", Active: "inactive", Job: true}},
+			"",
 		},
 		{"no job is number 0", "Id=a.target\nActiveState=active\nJob=0\n", []Unit{{Name: "a.target", Active: "active"}}, ""},
 		{"lines in another order", "ActiveState=active\nId=a.target\n", []Unit{{Name: "a.target", Active: "active"}}, ""},

@@ -94,10 +94,10 @@ func (f Front) open(ctx context.Context, environment env.Environment) (*program.
 }
 
 // run runs programs and tasks by their names, in order, and stops at the first
-// that does not end well. Every name is looked up before anything starts; so
-// are the coordinates of programs that follow one another.
+// that does not end well. Every name is looked up and every coordinate is read
+// before anything starts.
 func (f Front) run(ctx context.Context, session *program.Session, names []string) error {
-	if err := session.Registry().Resolve(f.programs(names)...); err != nil {
+	if err := session.Check(ctx, f.programs(names)...); err != nil {
 		return err
 	}
 	for len(names) > 0 {

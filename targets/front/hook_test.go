@@ -31,7 +31,8 @@ func TestHookOfAMagefile(t *testing.T) {
 		{"a known and an unknown one", []string{"hostingProvider:sshWeb", "hostingProvider:typo"}, nil, 2, "=", []string{`unknown program "hostingProvider:typo"`}},
 		{"ours and another's", []string{"hostingProvider:sshWeb", "fmt"}, nil, 2, "=", []string{`unknown program "fmt"`}},
 		{"help", []string{"hostingProvider:sshDb"}, []string{"MAGEFILE_HELP=1"}, 0, "FAKE_HOST", nil},
-		{"a time limit", []string{"hostingProvider:sshWebWait"}, []string{"MAGEFILE_TIMEOUT=50ms"}, 1, "=web waits\n", []string{"wait: stopped by mage's time limit of 50ms"}},
+		// It may pass before the program has started, on a busy host.
+		{"a time limit", []string{"hostingProvider:sshWebWait"}, []string{"MAGEFILE_TIMEOUT=50ms"}, 1, "", []string{"stopped by mage's time limit of 50ms"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

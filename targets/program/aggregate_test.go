@@ -252,3 +252,25 @@ func TestAnInterruptionEndsMembersThatRun(t *testing.T) {
 		assert.Assert(t, cmp.Len(w.ssh.starts(), 3))
 	})
 }
+
+func TestOrderIsFoundInAGroupWhoseMachinesNeedMany(t *testing.T) {
+	// Each of 300 needs the ten before it: there are more ways through such a
+	// graph than anybody can walk.
+	machines := []groups.Machine{machine("web")}
+	for i := range 300 {
+		m := internal(fmt.Sprintf("m-%d", i))
+		for j := max(0, i-10); j < i; j++ {
+			m.Needs = append(m.Needs, fmt.Sprintf("m-%d", j))
+		}
+		machines = append(machines, m)
+	}
+	found := make(chan map[string][]string, 1)
+	go func() { found <- edges(group("big", []string{"ssh"}, machines...), false) }()
+	select {
+	case before := <-found:
+		assert.Assert(t, cmp.Len(before["web"], 300))
+		assert.Assert(t, cmp.Len(before["m-299"], 10))
+	case <-time.After(5 * time.Second):
+		t.Fatal("the order was not found in five seconds")
+	}
+}

@@ -21,7 +21,7 @@ func checkWord(what, name string) error {
 	if word.MatchString(name) {
 		return nil
 	}
-	return fmt.Errorf("%s %q: not a name; valid are %s", what, name, wordInWords)
+	return fmt.Errorf("%s: not a name; valid are %s", what, wordInWords)
 }
 
 func join(parts []string) string { return strings.Join(parts, "-") }

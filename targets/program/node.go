@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -239,6 +240,7 @@ func edges(group groups.Group, backwards bool) map[string][]string {
 			before[machine] = append(before[machine], first)
 		}
 	}
+	all := allNeeds(group)
 	for _, machine := range group.Machines {
 		for _, need := range machine.Needs {
 			add(machine.Name, need)
@@ -247,7 +249,8 @@ func edges(group groups.Group, backwards bool) map[string][]string {
 			continue
 		}
 		for _, other := range group.Machines {
-			if other.Internal && !reaches(group, other.Name, machine.Name) {
+			// An internal machine that needs a published one can't come before it.
+			if other.Internal && !all[other.Name][machine.Name] {
 				add(machine.Name, other.Name)
 			}
 		}
@@ -255,16 +258,30 @@ func edges(group groups.Group, backwards bool) map[string][]string {
 	return before
 }
 
-// reaches tells whether from needs to, directly or not: an internal machine
-// that needs a published one can't come before it.
-func reaches(group groups.Group, from, to string) bool {
-	machine, _ := machineOf(group, from)
-	for _, need := range machine.Needs {
-		if need == to || reaches(group, need, to) {
-			return true
-		}
+// allNeeds gives what each machine of a group needs, directly or not.
+func allNeeds(group groups.Group) map[string]map[string]bool {
+	direct := map[string][]string{}
+	for _, machine := range group.Machines {
+		direct[machine.Name] = machine.Needs
 	}
-	return false
+	all := map[string]map[string]bool{}
+	var of func(name string) map[string]bool
+	of = func(name string) map[string]bool {
+		if known, ok := all[name]; ok {
+			return known
+		}
+		needs := map[string]bool{}
+		all[name] = needs
+		for _, need := range direct[name] {
+			needs[need] = true
+			maps.Copy(needs, of(need))
+		}
+		return needs
+	}
+	for name := range direct {
+		of(name)
+	}
+	return all
 }
 
 // leaves lists the nodes that have tasks: the node itself, or its members.

@@ -48,7 +48,7 @@ func New(declared []groups.Group, ways []methods.Method, system func(methods.Dep
 
 func (r *Registry) addMethod(way methods.Method) []error {
 	name := way.Name()
-	faults := []error{checkWord("method", name)}
+	faults := []error{checkWord(fmt.Sprintf("method %q", name), name)}
 	if _, ok := r.methods[name]; ok {
 		faults = append(faults, fmt.Errorf("method %q: declared twice", name))
 	}
@@ -61,7 +61,7 @@ func (r *Registry) addMethod(way methods.Method) []error {
 
 func (r *Registry) checkGroup(group groups.Group) []error {
 	what := fmt.Sprintf("group %q", group.Name)
-	faults := []error{checkWord("group", group.Name)}
+	faults := []error{checkWord(what, group.Name)}
 	if group.Description == "" {
 		faults = append(faults, fmt.Errorf("%s: no description", what))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
@@ -67,9 +68,6 @@ func (r *Registry) NewSession(ctx context.Context, environment env.Environment, 
 // Log is where the session's events go.
 func (s *Session) Log() *report.Log { return s.log }
 
-// Registry is where the session's programs are from.
-func (s *Session) Registry() *Registry { return s.registry }
-
 // Environment is where its coordinates come from.
 func (s *Session) Environment() env.Environment { return s.environment }
 
@@ -84,29 +82,46 @@ func (s *Session) Close() { s.flush() }
 // program starts: unknown names and every missing or malformed key are one
 // error with exit code 2.
 func (s *Session) Run(ctx context.Context, names ...string) error {
-	programs, err := s.registry.resolve(names)
-	if err != nil {
-		return err
-	}
-	nodes, err := s.prepare(ctx, programs)
-	if err != nil {
-		return err
-	}
-	record := &report.Record{}
+	record := &report.Record{Program: strings.Join(names, " "), Started: time.Now()}
+	nodes, err := s.check(ctx, names)
 	for _, n := range nodes {
-		err = n.Run(ctx)
-		s.summary(n)
-		record = n.record
 		if err != nil {
 			break
 		}
+		err = n.Run(ctx)
+		s.summary(n)
+		record.Add(n.record)
+		record.Changed = record.Changed || n.record.Changed
 	}
-	if s.keys.Report != "" && len(nodes) > 0 {
+	record.Close(err)
+	if len(names) == 1 && len(record.Members) == 1 {
+		record = record.Members[0]
+	}
+	if s.keys.Report != "" {
 		if failed := record.Write(string(s.keys.Report), s.environment.Redactor().String); failed != nil {
 			err = errors.Join(err, failed)
 		}
 	}
 	return err
+}
+
+// Check looks the named programs up and reads their coordinates, and says at
+// once what is wrong with any of them. Run does the same first.
+func (s *Session) Check(ctx context.Context, names ...string) error {
+	_, err := s.check(ctx, names)
+	return err
+}
+
+func (s *Session) check(ctx context.Context, names []string) ([]*node, error) {
+	programs, err := s.registry.resolve(names)
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := s.prepare(ctx, programs)
+	if err != nil {
+		return nil, err
+	}
+	return nodes, nil
 }
 
 // Resolve says of every unknown name which are close; nil when all are known.
@@ -140,26 +155,32 @@ func (r *Registry) resolve(names []string) ([]Program, error) {
 	return programs, nil
 }
 
-// prepare makes the tasks of programs and fills their coordinates.
+// prepare makes the tasks of programs and fills their coordinates, each once. A
+// machine that is named by itself may have its keys in their plain form, in
+// whatever order it is named.
 func (s *Session) prepare(ctx context.Context, programs []Program) ([]*node, error) {
-	var nodes []*node
-	var problems []error
-	var declared []any
-	machines := map[string]bool{}
+	nodes := make([]*node, 0, len(programs))
+	var leaves []*node
+	alone := map[*node]bool{}
 	for _, p := range programs {
 		n := s.nodeOf(p)
 		nodes = append(nodes, n)
-		for _, leaf := range n.leaves() {
-			machines[leaf.program.Machine] = true
-			declared = append(declared, leaf.task.Coordinates()...)
-			if leaf.loaded {
-				continue
-			}
-			leaf.loaded = true
-			scope := env.For{Machine: leaf.program.Machine, Alone: leaf == n}
-			if err := s.environment.Load(ctx, scope, leaf.task.Coordinates()...); err != nil {
-				problems = append(problems, err)
-			}
+		alone[n] = true
+		leaves = append(leaves, n.leaves()...)
+	}
+	var problems []error
+	var declared []any
+	machines := map[string]bool{}
+	for _, leaf := range leaves {
+		if leaf.loaded {
+			continue
+		}
+		leaf.loaded = true
+		machines[leaf.program.Machine] = true
+		declared = append(declared, leaf.task.Coordinates()...)
+		scope := env.For{Machine: leaf.program.Machine, Alone: alone[leaf]}
+		if err := s.environment.Load(ctx, scope, leaf.task.Coordinates()...); err != nil {
+			problems = append(problems, err)
 		}
 	}
 	if len(problems) > 0 {
@@ -167,6 +188,9 @@ func (s *Session) prepare(ctx context.Context, programs []Program) ([]*node, err
 			Code: report.Usage, What: "read the coordinates", Why: env.Join(problems...),
 			Hint: "slipway help PROGRAM shows every key that a program reads",
 		}
+	}
+	if len(declared) == 0 {
+		return nodes, nil // all of them were prepared before
 	}
 	return nodes, s.warnOfTypos(append(declared, &s.keys), machines)
 }

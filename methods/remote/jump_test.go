@@ -1,0 +1,189 @@
+package remote
+
+import (
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+func TestJumpHosts(t *testing.T) {
+	gate := startSSHD(t, "127.0.0.1")
+	web := startSSHD(t, "127.0.0.1")
+	shut := startSSHD(t, "127.0.0.1", "AllowTcpForwarding no")
+	through := func(hops ...Hop) Target {
+		target := web.target("root")
+		target.Keys = []ssh.Signer{web.signer, gate.signer, shut.signer}
+		target.Jumps = hops
+		return target
+	}
+
+	t.Run("two hops, each with its own key", func(t *testing.T) {
+		c, err := Dial(t.Context(), through(gate.hop("plain"), web.hop("bashy")))
+		assert.NilError(t, err)
+		defer func() { assert.NilError(t, c.Close()) }()
+		out, err := c.Output(t.Context(), "id -un; echo $SSH_CONNECTION")
+		assert.NilError(t, err)
+		assert.Assert(t, cmp.Regexp(`^root\n127\.0\.0\.1 \d+ 127\.0\.0\.1 \d+\n$`, string(out)))
+
+		conn, err := c.DialContext(t.Context(), "tcp", gate.hop("").Address())
+		assert.NilError(t, err)
+		greeting := make([]byte, 8)
+		_, err = io.ReadFull(conn, greeting)
+		assert.NilError(t, err)
+		assert.Equal(t, string(greeting), "SSH-2.0-")
+		assert.NilError(t, conn.Close())
+
+		_, err = c.DialContext(t.Context(), "tcp", "127.0.0.1:1")
+		class, _ := classOf(t, err)
+		assert.Equal(t, class, ConnectionRefused)
+		assert.ErrorContains(t, err, "connect to 127.0.0.1:1 through root@"+web.hop("").Address())
+	})
+
+	stranger := gate.hop("plain")
+	stranger.HostKeys = web.hop("").HostKeys
+	lost := gate.hop("plain")
+	lost.User = "nosuchuser"
+	gone := through(gate.hop("plain"))
+	gone.Port = 1
+	nameless := through(gate.hop("plain"))
+	nameless.Host = "not..a.name"
+	cases := map[string]struct {
+		target Target
+		class  Class
+		where  string
+	}{
+		"the jump's key":         {through(stranger), HostKeyChanged, "plain@" + gate.hop("").Address()},
+		"the jump's login":       {through(lost), Unauthenticated, "nosuchuser@" + gate.hop("").Address()},
+		"forwarding not allowed": {through(shut.hop("plain")), ForwardRefused, "root@" + web.hop("").Address()},
+		"port closed behind":     {gone, ConnectionRefused, "root@127.0.0.1:1"},
+		"no such name behind":    {nameless, Unresolved, "root@not..a.name"},
+	}
+	for what, test := range cases {
+		t.Run(what, func(t *testing.T) {
+			_, err := Dial(t.Context(), test.target)
+			class, _ := classOf(t, err)
+			assert.Equal(t, class, test.class, "%v", err)
+			assert.ErrorContains(t, err, "reach "+test.where)
+		})
+	}
+}
+
+func TestIPv6(t *testing.T) {
+	s := startSSHD(t, "::1")
+	for _, host := range []string{"::1", "[::1]"} {
+		target := s.target("root")
+		target.Host = host
+		c, err := Dial(t.Context(), target)
+		assert.NilError(t, err)
+		out, err := c.Output(t.Context(), `echo "${SSH_CONNECTION%% *}"`)
+		assert.NilError(t, err)
+		assert.Equal(t, string(out), "::1\n")
+		assert.Assert(t, strings.HasPrefix(c.String(), "root@[::1]:"))
+		assert.NilError(t, c.Close())
+	}
+}
+
+func TestMaxSessions(t *testing.T) {
+	s := startSSHD(t, "127.0.0.1", "MaxSessions 2")
+	c := s.dial(t, "root")
+	results := make(chan error, 9)
+	for range cap(results) {
+		go func() { results <- c.Run(t.Context(), Command{Script: "cat", Stdin: strings.NewReader("x")}) }()
+	}
+	for range cap(results) {
+		assert.NilError(t, <-results)
+	}
+
+	none := startSSHD(t, "127.0.0.1", "MaxSessions 0").dial(t, "root")
+	_, err := none.Output(t.Context(), "true")
+	class, hint := classOf(t, err)
+	assert.Equal(t, class, SessionRefused)
+	assert.Assert(t, cmp.Contains(hint, "MaxSessions"))
+}
+
+func TestAgent(t *testing.T) {
+	s := startSSHD(t, "127.0.0.1")
+	_, private := userKey(t)
+	stranger, err := ssh.ParseRawPrivateKey(private)
+	assert.NilError(t, err)
+
+	t.Run("its keys are offered", func(t *testing.T) {
+		target := s.target("root")
+		target.AgentSocket, target.Keys = startAgent(t, s.raw, stranger), nil
+		c, err := Dial(t.Context(), target)
+		assert.NilError(t, err)
+		assert.Equal(t, len(c.Notes()), 0)
+		assert.NilError(t, c.Close())
+	})
+
+	dead := filepath.Join(t.TempDir(), "dead")
+	t.Run("dead, and nothing else to offer", func(t *testing.T) {
+		target := s.target("root")
+		target.AgentSocket, target.Keys = dead, nil
+		_, err := Dial(t.Context(), target)
+		class, hint := classOf(t, err)
+		assert.Equal(t, class, Unauthenticated)
+		assert.ErrorContains(t, err, "ask ssh-agent "+dead+": ")
+		assert.Assert(t, cmp.Contains(hint, "start the agent"))
+	})
+
+	t.Run("dead, but there are keys", func(t *testing.T) {
+		target := s.target("root")
+		target.AgentSocket = dead
+		c, err := Dial(t.Context(), target)
+		assert.NilError(t, err)
+		assert.Equal(t, len(c.Notes()), 1)
+		assert.Assert(t, cmp.Contains(c.Notes()[0], dead))
+		assert.NilError(t, c.Close())
+	})
+
+	t.Run("without keys", func(t *testing.T) {
+		target := s.target("root")
+		target.AgentSocket, target.Keys = startAgent(t), nil
+		_, err := Dial(t.Context(), target)
+		class, _ := classOf(t, err)
+		assert.Equal(t, class, Unauthenticated)
+		assert.ErrorContains(t, err, "there was no key to offer; ssh-agent "+target.AgentSocket+" holds no keys")
+	})
+}
+
+// startAgent serves keys on a socket and returns its path.
+func startAgent(t *testing.T, keys ...any) string {
+	t.Helper()
+	ring := agent.NewKeyring()
+	for _, key := range keys {
+		assert.NilError(t, ring.Add(agent.AddedKey{PrivateKey: key}))
+	}
+	path := filepath.Join(t.TempDir(), "agent")
+	l, err := net.Listen("unix", path)
+	assert.NilError(t, err)
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() {
+				if err := agent.ServeAgent(ring, conn); err != nil && !errors.Is(err, io.EOF) {
+					t.Error(err)
+				}
+				_ = conn.Close()
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		running.Wait()
+	})
+	return path
+}

@@ -30,8 +30,7 @@ func goTool(b *testing.B) toolchain.Keys {
 }
 
 func exitCode(err error) int {
-	var failure *child.Error
-	if errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*child.Error](err); ok {
 		return failure.ExitCode
 	}
 	return -1
@@ -53,6 +52,7 @@ func BenchmarkUnchanged(b *testing.B) {
 }
 
 func unchanged(b *testing.B, kind guest.Kind) {
+	b.Helper()
 	if missing := guest.Missing(kind); len(missing) > 0 {
 		b.Skipf("missing part: %s", missing[0])
 	}

@@ -201,3 +201,8 @@ func TestStartIsForMachinesOnly(t *testing.T) {
 func TestShellWordsAreQuoted(t *testing.T) {
 	assert.Equal(t, shellQuote("/a b/it's"), `'/a b/it'\''s'`)
 }
+
+func TestNeedTellsWhatToInstall(t *testing.T) {
+	assert.Equal(t, Need{"qemu-img", "qemu-utils", "makes disks"}.String(), "qemu-img (makes disks): install qemu-utils")
+	assert.Equal(t, Need{"root", "", "systemd-nspawn takes it"}.String(), "root (systemd-nspawn takes it)")
+}

@@ -73,6 +73,9 @@ func Missing(kind Kind) []Need {
 	case err == nil && !exists(archive.Keyring):
 		missing = append(missing, Need{archive.Keyring, "debian-archive-keyring", "proves that packages are Debian's"})
 	}
+	if kind == VM && os.Geteuid() != 0 && !hasUserNamespaces() {
+		missing = append(missing, Need{"user name spaces", "", "without root, the root file system is built in one"})
+	}
 	if kind == Container {
 		missing = append(missing, missingForContainers()...)
 	}
@@ -92,6 +95,13 @@ func missingForContainers() []Need {
 		missing = append(missing, Need{"overlay", "", "containers share one root file system"})
 	}
 	return missing
+}
+
+// hasUserNamespaces tells whether somebody who is not root may make one.
+func hasUserNamespaces() bool {
+	return child.Command{
+		Path: "unshare", Args: []string{"--user", "--map-root-user", "true"}, Env: environment(),
+	}.Run(context.Background()) == nil
 }
 
 // hasOverlay tells whether the kernel has the file system, or can load it.

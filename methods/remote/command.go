@@ -120,10 +120,10 @@ func (r *running) start(cancel context.CancelCauseFunc) error {
 		tokens = append(tokens, newToken())
 		frames = append([]string{elevate(tokens[1])}, frames...)
 	}
-	r.out = &output{mu: new(sync.Mutex), to: r.cmd.Stdout, cut: cutter{tokens: tokens}}
-	r.err = &output{mu: new(sync.Mutex), to: r.cmd.Stderr, cut: cutter{tokens: tokens}}
+	r.out = &output{writing: new(sync.Mutex), to: r.cmd.Stdout, cut: cutter{tokens: tokens}}
+	r.err = &output{writing: new(sync.Mutex), to: r.cmd.Stderr, cut: cutter{tokens: tokens}}
 	if sameWriter(r.cmd.Stdout, r.cmd.Stderr) {
-		r.err.mu = r.out.mu
+		r.err.writing = r.out.writing
 	}
 	r.out.failed = func(err error) { cancel(fmt.Errorf("write output: %w", err)) }
 	r.err.failed = r.out.failed
@@ -159,7 +159,7 @@ func (r *running) result(err error) error {
 	if exit == nil {
 		return nil
 	}
-	failure := &ExitError{Host: r.conn.String(), Status: exit.ExitStatus(), Signal: exit.Signal(), Stderr: lastLines(r.err.tail)}
+	failure := &ExitError{Host: r.conn.String(), Status: exit.ExitStatus(), Signal: exit.Signal(), Stderr: r.err.lastWords()}
 	if failure.Signal != "" {
 		failure.Status = -1
 	}

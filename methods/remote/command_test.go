@@ -19,6 +19,7 @@ import (
 )
 
 func TestRunOnRealServer(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "127.0.0.1")
 
 	t.Run("every login shell reads the same", func(t *testing.T) {
@@ -197,6 +198,7 @@ type failingWriter struct{}
 func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("no space") }
 
 func TestRootThroughSudo(t *testing.T) {
+	t.Parallel()
 	if _, err := os.Stat("/usr/bin/sudo"); err != nil {
 		t.Skip("missing part: sudo")
 	}

@@ -16,6 +16,7 @@ import (
 )
 
 func TestJumpHosts(t *testing.T) {
+	t.Parallel()
 	gate := startSSHD(t, "127.0.0.1")
 	web := startSSHD(t, "127.0.0.1")
 	shut := startSSHD(t, "127.0.0.1", "AllowTcpForwarding no")
@@ -78,6 +79,7 @@ func TestJumpHosts(t *testing.T) {
 }
 
 func TestIPv6(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "::1")
 	for _, host := range []string{"::1", "[::1]"} {
 		target := s.target("root")
@@ -93,6 +95,7 @@ func TestIPv6(t *testing.T) {
 }
 
 func TestMaxSessions(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "127.0.0.1", "MaxSessions 2")
 	c := s.dial(t, "root")
 	results := make(chan error, 9)
@@ -111,6 +114,7 @@ func TestMaxSessions(t *testing.T) {
 }
 
 func TestAgent(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "127.0.0.1")
 	_, private := userKey(t)
 	stranger, err := ssh.ParseRawPrivateKey(private)

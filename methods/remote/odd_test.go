@@ -21,6 +21,7 @@ func classOf(t *testing.T, err error) (Class, string) {
 }
 
 func TestHostKeyVerdicts(t *testing.T) {
+	t.Parallel()
 	edKey, _ := userKey(t)
 	other, _ := userKey(t)
 	rsa, ecdsa := rsaKey(t), ecdsaKey(t)
@@ -50,22 +51,32 @@ func TestHostKeyVerdicts(t *testing.T) {
 		},
 		"only other hosts declared": {both, []string{"elsewhere.example " + line(edKey)}, HostKeyUnknown, nil, line(edKey)},
 		"changed": {
-			both, []string{line(other)}, HostKeyChanged,
+			both,
+			[]string{line(other)},
+			HostKeyChanged,
 			[]string{"host key changed: it shows ssh-ed25519 " + print(edKey), "declared is ssh-ed25519 " + print(other)},
 			line(edKey),
 		},
 		"another type": {
-			both, []string{line(ecdsa)}, HostKeyWrongType,
+			both,
+			[]string{line(ecdsa)},
+			HostKeyWrongType,
 			[]string{"it shows ssh-ed25519 " + print(edKey), "declared is only ecdsa-sha2-nistp256 " + print(ecdsa)},
 			line(edKey),
 		},
 		"another type, RSA": {
-			onlyRSA, []string{line(edKey)}, HostKeyWrongType,
-			[]string{"it shows ssh-rsa " + print(rsa)}, "ssh_host_rsa_key.pub",
+			onlyRSA,
+			[]string{line(edKey)},
+			HostKeyWrongType,
+			[]string{"it shows ssh-rsa " + print(rsa)},
+			"ssh_host_rsa_key.pub",
 		},
 		"revoked": {
-			onlyRSA, []string{"@revoked * " + line(rsa), line(rsa)}, HostKeyRevoked,
-			[]string{"host key revoked: it shows ssh-rsa " + print(rsa)}, "never trust",
+			onlyRSA,
+			[]string{"@revoked * " + line(rsa), line(rsa)},
+			HostKeyRevoked,
+			[]string{"host key revoked: it shows ssh-rsa " + print(rsa)},
+			"never trust",
 		},
 	}
 	for what, test := range cases {
@@ -90,6 +101,7 @@ func TestHostKeyVerdicts(t *testing.T) {
 }
 
 func TestNetworkVerdicts(t *testing.T) {
+	t.Parallel()
 	key, _ := userKey(t)
 	host := []string{string(ssh.MarshalAuthorizedKey(key.PublicKey()))}
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
@@ -148,6 +160,7 @@ func TestNetworkVerdicts(t *testing.T) {
 }
 
 func TestLoginRefused(t *testing.T) {
+	t.Parallel()
 	host, _ := userKey(t)
 	s := startOddServer(t, nil, host)
 	strangers := make([]ssh.Signer, 6)
@@ -179,6 +192,7 @@ func TestLoginRefused(t *testing.T) {
 }
 
 func TestOddSessions(t *testing.T) {
+	t.Parallel()
 	host, _ := userKey(t)
 	// accept grants every request until the session is to be ended.
 	accept := func(requests <-chan *ssh.Request) {

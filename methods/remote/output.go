@@ -71,29 +71,41 @@ func findToken(text []byte, token string) (end int, group string) {
 // fails, so that a reader that went away does not block the command; the first
 // failure is told to failed instead.
 type output struct {
-	mu     *sync.Mutex // of the two streams of a command that share a writer
-	cut    cutter
-	to     io.Writer // nil discards
-	tail   tail
-	broken bool
-	failed func(error)
+	mu   sync.Mutex
+	cut  cutter
+	tail tail
+
+	writing *sync.Mutex // one for both streams of a command where they share a writer
+	to      io.Writer   // nil discards
+	closed  bool        // to is not written to any more
+	failed  func(error)
 }
 
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	rest := o.cut.cut(p)
-	if len(rest) == 0 {
+	o.tail.add(rest)
+	o.mu.Unlock()
+	if len(rest) == 0 || o.to == nil {
 		return len(p), nil
 	}
-	o.tail.add(rest)
-	if o.to != nil && !o.broken {
+	o.writing.Lock()
+	defer o.writing.Unlock()
+	if !o.closed {
 		if _, err := o.to.Write(rest); err != nil {
-			o.broken = true
+			o.closed = true
 			o.failed(err)
 		}
 	}
 	return len(p), nil
+}
+
+// close keeps what still comes from a writer whose owner goes on without it. It
+// returns once no write is under way.
+func (o *output) close() {
+	o.writing.Lock()
+	defer o.writing.Unlock()
+	o.closed = true
 }
 
 // state tells whether the command was seen to start, how many tokens are still
@@ -109,6 +121,13 @@ func (o *output) noise() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return lastLines(o.cut.noise)
+}
+
+// lastWords are the last lines that the command itself wrote.
+func (o *output) lastWords() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return lastLines(o.tail)
 }
 
 // tail keeps the last lines that were written to it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -15,6 +16,7 @@ import (
 type slots struct {
 	mu    sync.Mutex
 	taken int
+	used  bool          // there was a session before
 	freed chan struct{} // closed, and made anew, when a slot is given back
 }
 
@@ -33,19 +35,21 @@ func (s *slots) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.taken--
+	s.used = true
 	s.wake()
 }
 
-// refuse gives a slot back that came to nothing, and tells how many others are
-// taken. Others that wait are woken only when there is nothing left to wait for.
-func (s *slots) refuse() (others int) {
+// refuse gives a slot back that came to nothing. It tells how many others are
+// taken, and whether any was given back before. Others that wait are woken only when there is
+// nothing left to wait for.
+func (s *slots) refuse() (others int, used bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.taken--
 	if s.taken == 0 {
 		s.wake()
 	}
-	return s.taken
+	return s.taken, s.used
 }
 
 func (s *slots) wake() {
@@ -53,22 +57,34 @@ func (s *slots) wake() {
 	s.freed = make(chan struct{})
 }
 
+// sshd gives the place of an ended session free some time after we know of the
+// end, and refuses a new one until then.
+const (
+	lingers     = 20 * time.Millisecond
+	lingersMost = 25 // times
+)
+
 // session opens a session. Whoever gets one gives its slot back with
 // c.sessions.release.
 func (c *Conn) session(ctx context.Context) (*ssh.Session, error) {
+	refusals := 0
 	for {
+		var again <-chan time.Time
 		freed := c.sessions.take()
 		session, err := c.newSession(ctx)
 		if err == nil {
 			return session, nil
 		}
-		others := c.sessions.refuse()
+		others, used := c.sessions.refuse()
 		var refused *ssh.OpenChannelError
 		switch {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("open session on %s: %w", c, context.Cause(ctx))
 		case !errors.As(err, &refused):
 			return nil, c.contact("open session on", err)
+		case others == 0 && used && refusals < lingersMost:
+			refusals++
+			freed, again = nil, time.After(lingers)
 		case others == 0:
 			return nil, &Error{
 				Class: SessionRefused, Op: "open session on", Host: c.String(),
@@ -78,6 +94,7 @@ func (c *Conn) session(ctx context.Context) (*ssh.Session, error) {
 		}
 		select {
 		case <-freed:
+		case <-again:
 		case <-ctx.Done():
 			return nil, fmt.Errorf("open session on %s: the server allows no more than the %d now open (MaxSessions): %w",
 				c, others, context.Cause(ctx))

@@ -48,7 +48,7 @@ falsy:*:4007:65534::/tmp:/bin/false
 noisy:*:4008:65534::/tmp:%s
 `
 
-func startSSHD(t *testing.T, host string, options ...string) *sshd {
+func startSSHD(t testing.TB, host string, options ...string) *sshd {
 	t.Helper()
 	if _, err := os.Stat(sshdPath); err != nil {
 		t.Skip("missing part: openssh-server")
@@ -138,7 +138,7 @@ exec ` + sshdPath + ` -D -e -f "$1/config"`
 }
 
 // freePort is one that was free a moment ago: sshd does not take 0.
-func freePort(t *testing.T, host string) int {
+func freePort(t testing.TB, host string) int {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *sshd) hop(user string) Hop {
 	return Hop{Host: t.Host, Port: t.Port, User: user, HostKeys: t.HostKeys}
 }
 
-func (s *sshd) dial(t *testing.T, user string) *Conn {
+func (s *sshd) dial(t testing.TB, user string) *Conn {
 	t.Helper()
 	c, err := Dial(t.Context(), s.target(user))
 	assert.NilError(t, err)

@@ -20,6 +20,7 @@ func (r *running) cancelled(ctx context.Context) error {
 	if r.stop(context.WithoutCancel(ctx)) {
 		return fmt.Errorf("run on %s: %w", r.conn, cause)
 	}
+	r.letGo()
 	select {
 	case <-r.conn.ended:
 		return fmt.Errorf("run on %s: %w (and contact was lost before it had stopped)", r.conn, cause)
@@ -57,6 +58,21 @@ func (r *running) stop(ctx context.Context) bool {
 		}()
 	}
 	return r.wait(patience)
+}
+
+// letGo parts from a command that did not end: its output reaches the caller's
+// writers no more, unless one of them is what hangs.
+func (r *running) letGo() {
+	closed := make(chan struct{})
+	go func() {
+		r.out.close()
+		r.err.close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(stuckAfter):
+	}
 }
 
 // leased tells whether the end of the lease is sure to be noticed.

@@ -16,8 +16,8 @@ import (
 	"fediversity.eu/slipway/targets/program"
 )
 
-// WideAbove is how many Mage targets a registry may have before only its
-// aggregates become targets: Mage compiles one function that mentions them all,
+// WideAbove is how many Mage targets a registry may have before only some of its
+// programs become targets: Mage compiles one function that mentions them all,
 // and the time for that grows with the square of their number (about 8 s at
 // 500, 50 s at 1 000). Programs without a target are run by their names all the
 // same.
@@ -34,10 +34,10 @@ func Files(r *program.Registry) (map[string][]byte, error) {
 		return nil, fmt.Errorf("names collide: %w", err)
 	}
 	programs := r.Programs()
-	wide := targets(programs) > WideAbove
+	shown := shownOf(programs)
 	files := map[string][]byte{}
 	for _, group := range r.Groups() {
-		text, err := namespace(group.Name, group.Description, programs, wide)
+		text, err := namespace(group.Name, group.Description, programs, shown)
 		if err != nil {
 			return nil, err
 		}
@@ -46,10 +46,29 @@ func Files(r *program.Registry) (map[string][]byte, error) {
 	return files, nil
 }
 
-// targets counts the Mage targets that all programs would need.
-func targets(programs []program.Program) int {
+// shownOf chooses which programs become targets: all of them, or in wide mode as
+// many as may be, those that do most first.
+func shownOf(programs []program.Program) func(program.Program) bool {
+	choices := []func(program.Program) bool{
+		func(program.Program) bool { return true },
+		program.Program.Aggregate,
+		func(p program.Program) bool { return p.Aggregate() && p.Method == "" },
+	}
+	for _, shown := range choices {
+		if targets(programs, shown) <= WideAbove {
+			return shown
+		}
+	}
+	return func(program.Program) bool { return false }
+}
+
+// targets counts the Mage targets that programs need.
+func targets(programs []program.Program, shown func(program.Program) bool) int {
 	n := 0
 	for _, p := range programs {
+		if !shown(p) {
+			continue
+		}
 		n++
 		if p.Short != "" {
 			n++
@@ -60,21 +79,25 @@ func targets(programs []program.Program) int {
 
 func fileOf(group string) string { return strings.ReplaceAll(group, "-", "_") + "_gen.go" }
 
-func namespace(group, description string, programs []program.Program, wide bool) ([]byte, error) {
-	var b bytes.Buffer
+func namespace(group, description string, programs []program.Program, shown func(program.Program) bool) ([]byte, error) {
+	var b, methods bytes.Buffer
 	space := program.Camel(group)
-	fmt.Fprintf(&b, "%s\n\npackage targets\n\n", header)
-	fmt.Fprintf(&b, "import (\n\t\"context\"\n\n\t\"github.com/magefile/mage/mg\"\n)\n\n")
-	fmt.Fprintf(&b, "// %s is the group %s: %s.\ntype %s mg.Namespace\n", space, group, description, space)
 	for _, p := range programs {
-		if p.Group != group || (wide && !p.Aggregate()) {
+		if p.Group != group || !shown(p) {
 			continue
 		}
 		if p.Short != "" {
-			method(&b, space, p.Group, p.Short, "is short for "+p.Name+".")
+			method(&methods, space, p.Group, p.Short, "is short for "+p.Name+".")
 		}
-		method(&b, space, p.Group, p.Name, p.Description+".")
+		method(&methods, space, p.Group, p.Name, p.Description+".")
 	}
+	fmt.Fprintf(&b, "%s\n\npackage targets\n\nimport (\n", header)
+	if methods.Len() > 0 {
+		b.WriteString("\t\"context\"\n\n")
+	}
+	b.WriteString("\t\"github.com/magefile/mage/mg\"\n)\n\n")
+	fmt.Fprintf(&b, "// %s is the group %s: %s.\ntype %s mg.Namespace\n", space, group, description, space)
+	b.Write(methods.Bytes())
 	text, err := format.Source(b.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("format the namespace of %s: %w", group, err)
@@ -95,14 +118,15 @@ const Listing = "programs_gen.go"
 // ListingFile writes Listing, or nothing when every program is a target.
 func ListingFile(r *program.Registry) []byte {
 	programs := r.Programs()
-	if targets(programs) <= WideAbove {
+	shown := shownOf(programs)
+	if !slices.ContainsFunc(programs, func(p program.Program) bool { return !shown(p) }) {
 		return nil
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n\n//go:build mage\n\n//mage:multiline\n\n", header)
 	b.WriteString("// Programs without a target of their own, run by name:\n//\n")
 	for _, p := range programs {
-		if !p.Aggregate() {
+		if !shown(p) {
 			fmt.Fprintf(&b, "//\t%-40s %s\n", p.Name, strings.ReplaceAll(p.Description, "`", "'"))
 		}
 	}

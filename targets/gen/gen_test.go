@@ -193,8 +193,41 @@ func TestTheLimitIsThatOfTargets(t *testing.T) {
 			list = append(list, machine(fmt.Sprintf("m-%d", i)))
 		}
 		r := registry(t, group("big", list...))
-		assert.Equal(t, targets(r.Programs()), c.machines*4+12)
+		assert.Equal(t, targets(r.Programs(), func(program.Program) bool { return true }), c.machines*4+12)
 		assert.Equal(t, ListingFile(r) != nil, c.wide)
+	}
+}
+
+func TestTheWiderTheFewerTargets(t *testing.T) {
+	for _, c := range []struct {
+		groups int
+		shown  []string
+	}{
+		{1, []string{"g0-all-apply", "g0-g0-m", "g0-ssh-all-apply", "g0-ssh-m-apply"}},
+		{50, []string{"g0-all-apply", "g0-ssh-all-apply"}},
+		{80, []string{"g0-all-apply"}},
+		{200, nil},
+	} {
+		t.Run(fmt.Sprint(c.groups), func(t *testing.T) {
+			var all []groups.Group
+			for i := range c.groups {
+				all = append(all, group(fmt.Sprintf("g%d", i), machine("m")))
+			}
+			r := registry(t, all...)
+			files, err := Files(r)
+			assert.NilError(t, err)
+			text := string(files["g0_gen.go"])
+			for _, name := range c.shown {
+				if p, ok := r.Find(name); ok {
+					assert.Assert(t, strings.Contains(text, fmt.Sprintf("%q", p.Name)), "%s is no target", name)
+					assert.Assert(t, !strings.Contains(string(ListingFile(r)), p.Name+" "), "%s is listed and a target", name)
+				}
+			}
+			assert.Equal(t, strings.Contains(text, `"context"`), c.shown != nil, "an import that is not used")
+			if c.shown == nil {
+				assert.Assert(t, strings.Contains(string(ListingFile(r)), "g0-all-apply"))
+			}
+		})
 	}
 }
 

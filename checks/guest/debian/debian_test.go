@@ -29,9 +29,9 @@ func TestRecipeIsWhole(t *testing.T) {
 }
 
 func TestPrivateAptKeepsOnlyHowTheHostReachesAnArchive(t *testing.T) {
-	text := aptConfig("/work", "Acquire \"\";\nAcquire::http::Proxy \"http://proxy.example:3128\";\nAPT::Periodic \"1\";\n")
+	text := aptConfig("/private", "Acquire \"\";\nAcquire::http::Proxy \"http://proxy.example:3128\";\nAPT::Periodic \"1\";\n")
 	assert.Assert(t, cmp.Contains(text, "Acquire::http::Proxy \"http://proxy.example:3128\";\n"))
-	assert.Assert(t, cmp.Contains(text, "Dir::State \"/work\";\n"))
+	assert.Assert(t, cmp.Contains(text, "Dir::State \"/private\";\n"))
 	assert.Assert(t, cmp.Contains(text, "Dir::Etc::sourceparts \"/dev/null\";\n"))
 	assert.Assert(t, !strings.Contains(text, "Periodic"))
 }

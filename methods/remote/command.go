@@ -82,7 +82,7 @@ func (c *Conn) Output(ctx context.Context, script string, args ...string) ([]byt
 }
 
 func (cmd Command) check() error {
-	size := len(cmd.Script)
+	size := 0
 	for _, text := range append([]string{cmd.Script}, cmd.Args...) {
 		size += len(text)
 		if strings.ContainsRune(text, 0) {

@@ -157,6 +157,8 @@ func TestRunOnRealServer(t *testing.T) {
 		out, err := c.Output(t.Context(), "echo ${#1}", strings.Repeat("x'", 400_000))
 		assert.NilError(t, err)
 		assert.Equal(t, string(out), "800000\n")
+		_, err = c.Output(t.Context(), strings.Repeat("#", scriptMax))
+		assert.NilError(t, err)
 		_, err = c.Output(t.Context(), strings.Repeat("#", scriptMax+1))
 		assert.ErrorContains(t, err, "above the 1048576 allowed")
 		_, err = c.Output(t.Context(), "echo \x00")
@@ -240,4 +242,60 @@ func TestRootThroughSudo(t *testing.T) {
 			await(t, sleep, 0, 2*time.Second)
 		}
 	})
+}
+
+// TestOtherShellsAsSh runs the wrapper by the shells that are sh elsewhere: bash
+// on NixOS, busybox in small images. Debian's own is dash.
+func TestOtherShellsAsSh(t *testing.T) {
+	t.Parallel()
+	for _, sh := range []string{"/bin/bash", "/bin/busybox"} {
+		t.Run(sh, func(t *testing.T) {
+			t.Parallel()
+			if _, err := os.Stat(sh); err != nil {
+				t.Skip("missing part: " + sh)
+			}
+			s := startSSHDWith(t, "127.0.0.1", sh)
+			r := startRelay(t, s.hop("").Address())
+			for _, user := range []string{"root", "sudoer"} {
+				target := r.over(s.target(user))
+				c, err := Dial(t.Context(), target)
+				assert.NilError(t, err)
+				var stdout, stderr bytes.Buffer
+				err = c.Run(t.Context(), Command{
+					Script: `cmp /proc/$$/exe "$2" && echo "$1$#$(id -u)"; cat; echo aside >&2; exit 3`, Args: []string{"it's\n\\", sh},
+					Stdin: strings.NewReader("in\x00\n"), Stdout: &stdout, Stderr: &stderr, Root: true,
+				})
+				var exit *ExitError
+				assert.Assert(t, errors.As(err, &exit), "%v", err)
+				assert.Equal(t, exit.Status, 3)
+				assert.Equal(t, stdout.String(), "it's\n\\20\nin\x00\n")
+				assert.Equal(t, stderr.String(), "aside\n")
+
+				for what, stdin := range map[string]io.Reader{"no input": nil, "input unread": endless{}} {
+					if testing.Short() {
+						break // these wait for graces to pass
+					}
+					sleep := uniqueSleep()
+					ctx, cancel := context.WithCancel(t.Context())
+					ended := make(chan error, 1)
+					go func() { ended <- c.Run(ctx, Command{Script: sleep, Root: true, Stdin: stdin, Stderr: &stderr}) }()
+					await(t, sleep, 1, 5*time.Second)
+					cancel()
+					assert.Error(t, <-ended, "run on "+c.String()+": context canceled", what)
+					await(t, sleep, 0, time.Second)
+
+					again, err := c.Reconnect(t.Context())
+					assert.NilError(t, err)
+					sleep = uniqueSleep()
+					go func() { ended <- again.Run(t.Context(), Command{Script: sleep, Root: true, Stdin: stdin}) }()
+					await(t, sleep, 1, 5*time.Second)
+					assert.NilError(t, again.Close())
+					assert.ErrorContains(t, <-ended, "use of closed network connection", what)
+					await(t, sleep, 0, 8*time.Second)
+				}
+				assert.Equal(t, stderr.String(), "aside\n")
+				assert.NilError(t, c.Close())
+			}
+		})
+	}
 }

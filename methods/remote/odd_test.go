@@ -30,7 +30,7 @@ func TestHostKeyVerdicts(t *testing.T) {
 	line := func(key ssh.Signer) string {
 		return strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key.PublicKey())))
 	}
-	print := func(key ssh.Signer) string { return ssh.FingerprintSHA256(key.PublicKey()) }
+	fingerprint := func(key ssh.Signer) string { return ssh.FingerprintSHA256(key.PublicKey()) }
 
 	cases := map[string]struct {
 		server *oddServer
@@ -46,7 +46,7 @@ func TestHostKeyVerdicts(t *testing.T) {
 		"several lines in one text":            {both, []string{"# keys\n" + line(rsa) + "\n\n" + line(edKey) + "\n"}, 0, nil, ""},
 		"nothing declared": {
 			both, nil, HostKeyUnknown,
-			[]string{"host key unknown: it shows ssh-ed25519 " + print(edKey), "none is declared for this host"},
+			[]string{"host key unknown: it shows ssh-ed25519 " + fingerprint(edKey), "none is declared for this host"},
 			"ssh_host_ed25519_key.pub), then declare: " + line(edKey),
 		},
 		"only other hosts declared": {both, []string{"elsewhere.example " + line(edKey)}, HostKeyUnknown, nil, line(edKey)},
@@ -54,28 +54,28 @@ func TestHostKeyVerdicts(t *testing.T) {
 			both,
 			[]string{line(other)},
 			HostKeyChanged,
-			[]string{"host key changed: it shows ssh-ed25519 " + print(edKey), "declared is ssh-ed25519 " + print(other)},
+			[]string{"host key changed: it shows ssh-ed25519 " + fingerprint(edKey), "declared is ssh-ed25519 " + fingerprint(other)},
 			line(edKey),
 		},
 		"another type": {
 			both,
 			[]string{line(ecdsa)},
 			HostKeyWrongType,
-			[]string{"it shows ssh-ed25519 " + print(edKey), "declared is only ecdsa-sha2-nistp256 " + print(ecdsa)},
+			[]string{"it shows ssh-ed25519 " + fingerprint(edKey), "declared is only ecdsa-sha2-nistp256 " + fingerprint(ecdsa)},
 			line(edKey),
 		},
 		"another type, RSA": {
 			onlyRSA,
 			[]string{line(edKey)},
 			HostKeyWrongType,
-			[]string{"it shows ssh-rsa " + print(rsa)},
+			[]string{"it shows ssh-rsa " + fingerprint(rsa)},
 			"ssh_host_rsa_key.pub",
 		},
 		"revoked": {
 			onlyRSA,
 			[]string{"@revoked * " + line(rsa), line(rsa)},
 			HostKeyRevoked,
-			[]string{"host key revoked: it shows ssh-rsa " + print(rsa)},
+			[]string{"host key revoked: it shows ssh-rsa " + fingerprint(rsa)},
 			"never trust",
 		},
 	}
@@ -212,7 +212,7 @@ func TestOddSessions(t *testing.T) {
 	}{
 		"none allowed": {nil, SessionRefused, "session refused: "},
 		"no commands allowed": {
-			func(c ssh.Channel, requests <-chan *ssh.Request) {
+			func(_ ssh.Channel, requests <-chan *ssh.Request) {
 				for r := range requests {
 					_ = r.Reply(false, nil)
 				}

@@ -50,6 +50,12 @@ noisy:*:4008:65534::/tmp:%s
 
 func startSSHD(t testing.TB, host string, options ...string) *sshd {
 	t.Helper()
+	return startSSHDWith(t, host, "", options...)
+}
+
+// startSSHDWith lays another shell over the system's sh, where one is named.
+func startSSHDWith(t testing.TB, host, sh string, options ...string) *sshd {
+	t.Helper()
 	if _, err := os.Stat(sshdPath); err != nil {
 		t.Skip("missing part: openssh-server")
 	}
@@ -86,8 +92,9 @@ func startSSHD(t testing.TB, host string, options ...string) *sshd {
 	// those of the system, for this server alone.
 	script := `mount --make-rprivate / && mount -t proc proc /proc && mkdir -p /run/sshd &&
 mount --bind "$1/passwd" /etc/passwd && mount --bind "$1/sudoers" /etc/sudoers &&
+{ [ -z "$2" ] || mount --bind "$2" /bin/sh; } &&
 exec ` + sshdPath + ` -D -e -f "$1/config"`
-	s.cmd = exec.Command("/bin/sh", "-c", script, "sh", dir)
+	s.cmd = exec.Command("/bin/sh", "-c", script, "sh", dir, sh)
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL,
 	}

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +31,7 @@ const testGrace = 60 * time.Second
 // test runs go test and counts its tests. What a test prints is shown when it
 // fails; what a package did, always.
 func (r *Run) test(ctx context.Context, t *tally, what string, args ...string) error {
+	before := len(t.failed)
 	reader, writer := io.Pipe()
 	parsed := make(chan error, 1)
 	p := &parser{run: r, tally: t, what: what, output: map[string]*bytes.Buffer{}}
@@ -47,7 +50,7 @@ func (r *Run) test(ctx context.Context, t *tally, what string, args ...string) e
 		return fmt.Errorf("read the results of %s: %w", what, failed)
 	}
 	var failure *child.Error
-	if errors.As(err, &failure) && failure.ExitCode == 1 && len(t.failed) > 0 && ctx.Err() == nil {
+	if errors.As(err, &failure) && failure.ExitCode == 1 && len(t.failed) > before && ctx.Err() == nil {
 		return nil // it is counted
 	}
 	if err != nil {
@@ -121,6 +124,7 @@ func (p *parser) take(e event) {
 	case "fail", "build-fail":
 		p.show(key)
 		if e.Test == "" {
+			p.unfinished(e.Package)
 			p.run.Log.In(p.what).Troublef("FAIL %s (%.1f s)", name, e.Elapsed)
 			// A package fails with its tests, or by itself: not built, or ended.
 			if !p.failedIn(name) {
@@ -137,6 +141,22 @@ func (p *parser) take(e event) {
 		return
 	}
 	delete(p.output, key)
+}
+
+// unfinished shows and counts the tests of a package that never ended: the
+// package timed out or ended in the middle of them.
+func (p *parser) unfinished(pkg string) {
+	for _, key := range slices.Sorted(maps.Keys(p.output)) {
+		test, ok := strings.CutPrefix(key, pkg+" ")
+		if !ok || test == "" {
+			continue
+		}
+		p.show(key)
+		delete(p.output, key)
+		if !strings.Contains(test, "/") {
+			p.tally.failed = append(p.tally.failed, strings.TrimPrefix(pkg, "fediversity.eu/slipway/")+"."+test+" (did not end)")
+		}
+	}
 }
 
 func (p *parser) failedIn(pkg string) bool {

@@ -47,6 +47,13 @@ type Task interface {
 	Run(ctx context.Context, run *Run) error
 }
 
+// Checker is a task that can tell, once its coordinates are filled, whether they
+// can be used: what one key by itself does not show. It changes nothing and
+// waits for nobody. A program runs only when all tasks of its run are content.
+type Checker interface {
+	Check(environment env.Environment) error
+}
+
 // Run is what a task is given beside its coordinates.
 type Run struct {
 	Program     string

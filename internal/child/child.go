@@ -31,6 +31,7 @@ type Command struct {
 	Stderr io.Writer     // nil means kept for the error only
 	Signal os.Signal     // what asks it to stop; nil means SIGTERM
 	Grace  time.Duration // how long it may take to stop; 0 means DefaultGrace
+	Drain  time.Duration // how long Stdout may take what it wrote before its end; 0 means Grace
 }
 
 // DefaultGrace is how long a child may take to stop when it was asked to.
@@ -45,7 +46,9 @@ const tailLines = 20
 func (c Command) Run(ctx context.Context) error {
 	started := time.Now()
 	tail := &tail{lines: tailLines}
-	cmd, err := c.build(ctx, tail)
+	ended, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	cmd, err := c.build(ctx, ended, tail)
 	if err != nil {
 		return c.failed(started, tail, -1, err, nil)
 	}
@@ -81,7 +84,7 @@ func (c Command) Output(ctx context.Context) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func (c Command) build(ctx context.Context, tail *tail) (*exec.Cmd, error) {
+func (c Command) build(ctx, ended context.Context, tail *tail) (*exec.Cmd, error) {
 	path, err := Find(c.Path, c.Env)
 	if err != nil {
 		return nil, err
@@ -100,17 +103,22 @@ func (c Command) build(ctx context.Context, tail *tail) (*exec.Cmd, error) {
 	if !ok {
 		stop = syscall.SIGTERM
 	}
+	grace := c.Grace
+	if grace == 0 {
+		grace = DefaultGrace
+	}
 	cmd.Cancel = func() error {
+		// Told when it does not listen. The group may be gone by then, and its
+		// number is not given anew while a member of it is not waited for.
+		kill := time.AfterFunc(grace, func() { _ = cmd.Process.Kill() })
+		context.AfterFunc(ended, func() { kill.Stop() })
 		err := syscall.Kill(-cmd.Process.Pid, stop)
 		if errors.Is(err, syscall.ESRCH) {
 			return os.ErrProcessDone
 		}
 		return err
 	}
-	cmd.WaitDelay = c.Grace
-	if cmd.WaitDelay == 0 {
-		cmd.WaitDelay = DefaultGrace
-	}
+	cmd.WaitDelay = max(grace, c.Drain)
 	return cmd, nil
 }
 

@@ -188,3 +188,20 @@ func gone(group int) poll.Check {
 		return poll.Success()
 	}
 }
+
+// slow takes its time over every piece, as a slow link does.
+type slow struct{ bytes.Buffer }
+
+func (s *slow) Write(p []byte) (int, error) {
+	time.Sleep(600 * time.Millisecond) // the link, not a wait of the test
+	return s.Buffer.Write(p)
+}
+
+func TestASlowReaderGetsAllThatWasWritten(t *testing.T) {
+	t.Parallel()
+	out := &slow{}
+	command := script("head -c 60000 /dev/zero")
+	command.Stdout, command.Grace, command.Drain = out, 100*time.Millisecond, time.Minute
+	assert.NilError(t, command.Run(t.Context()))
+	assert.Equal(t, out.Len(), 60000)
+}

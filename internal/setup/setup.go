@@ -128,7 +128,7 @@ func (h host) install(ctx context.Context, parts []Part) error {
 	script := "set -e\n" + strings.Join(steps, "\n") + "\n"
 	argv := []string{"sh", "-c", script}
 	if os.Geteuid() != 0 {
-		argv = append([]string{"sudo", "-n"}, argv...)
+		argv = append([]string{"sudo", "-n", "env", "DEBIAN_FRONTEND=noninteractive"}, argv...)
 	}
 	lines := h.log.Lines()
 	defer func() { _ = lines.Close() }()
@@ -145,6 +145,7 @@ func (h host) install(ctx context.Context, parts []Part) error {
 // policy of its own.
 const holdDaemons = `if [ ! -e /usr/sbin/policy-rc.d ]; then
   trap 'rm -f /usr/sbin/policy-rc.d' EXIT
+  trap 'exit 143' INT TERM HUP
   printf '#!/bin/sh\nexit 101\n' > /usr/sbin/policy-rc.d; chmod 755 /usr/sbin/policy-rc.d
 fi
 `

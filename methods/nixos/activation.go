@@ -52,23 +52,30 @@ func StartSwitch(ctx context.Context, conn *remote.Conn, toplevel string) (strin
 	}
 	unit := unitPrefix + time.Now().UTC().Format("20060102-150405-") + hex.EncodeToString(id[:]) + ".service"
 	var said tailWriter
-	err := conn.Run(ctx, remote.Command{Script: startScript, Args: []string{unit, toplevel}, Stderr: &said, Root: true})
-	if _, ok := errors.AsType[*remote.ExitError](err); ok {
-		return unit, report.Fail("start the switch", fmt.Errorf("systemd-run: %s", said.String()),
-			"the system profile is set; the running system was not changed")
+	err := step(ctx, conn, "start the switch", stepLimit, remote.Command{Script: startScript, Args: []string{unit, toplevel}, Stderr: &said})
+	if exit, ok := errors.AsType[*remote.ExitError](err); ok {
+		return unit, &NotStartedError{Status: exit.Status, Said: strings.TrimSpace(said.String())}
 	}
-	if err != nil {
-		return unit, fmt.Errorf("start the switch: %w", err)
-	}
-	return unit, nil
+	return unit, err
+}
+
+// NotStartedError is a switch that surely did not start.
+type NotStartedError struct {
+	Status int
+	Said   string
+}
+
+// Error gives what the machine said.
+func (e *NotStartedError) Error() string {
+	return fmt.Sprintf("start the switch: exit status %d: %s", e.Status, e.Said)
 }
 
 // endScript collects a unit that ended, so that it neither makes the machine
-// degraded nor stays in the way. Only a switch that ended as one, good or with
-// failed units, is no longer pending.
+// degraded nor stays in the way. Only a switch that ended well is no longer
+// pending: any other is done again by the next run.
 const endScript = `
 systemctl stop "$1" 2>/dev/null; systemctl reset-failed "$1" 2>/dev/null
-case $2 in 0|4) rm -f ` + pendingFile + ` ;; esac
+[ "$2" = 0 ] && rm -f ` + pendingFile + `
 readlink -f /run/current-system`
 
 // Collect ends what is left of a switch on the machine, and looks which system
@@ -79,9 +86,9 @@ func Collect(ctx context.Context, conn *remote.Conn, unit string, s *Switched) e
 	if s.exited() {
 		how = fmt.Sprint(int(s.Code))
 	}
-	err := conn.Run(ctx, remote.Command{Script: endScript, Args: []string{unit, how}, Stdout: &out, Root: true})
+	err := step(ctx, conn, "collect the switch", stepLimit, remote.Command{Script: endScript, Args: []string{unit, how}, Stdout: &out})
 	if err != nil {
-		return fmt.Errorf("collect the switch: %w", err)
+		return err
 	}
 	s.Current = storePath(strings.TrimSpace(out.String()))
 	return nil

@@ -1,9 +1,12 @@
 package nixos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods"
@@ -43,6 +46,39 @@ func (b *Blueprint) Coordinates() []any {
 func (b *Blueprint) isLocal() bool {
 	_, ok := b.deployment.Machine.Placement.(groups.Local)
 	return ok
+}
+
+// Check looks at the coordinates before anything starts: the facts can be read,
+// the trees are there, and hold the machine's modules.
+func (b *Blueprint) Check(environment env.Environment) error {
+	if _, err := environment.CacheDir(); err != nil {
+		return &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
+	}
+	_, err := NewCoordinates(b.deployment.Group, b.deployment.Machine, "", string(b.source.Hosting))
+	faults := []error{err}
+	nixpkgs := cmp.Or(b.nixpkgs.Nixpkgs, b.local.Nixpkgs)
+	if nixpkgs != "" {
+		_, err := openNixpkgs(string(nixpkgs))
+		faults = append(faults, err)
+	}
+	if b.source.Modules != "" {
+		faults = append(faults, haveModules(string(b.source.Modules), b.deployment.Machine.Modules))
+	}
+	return errors.Join(faults...)
+}
+
+// haveModules names every module that a source lacks.
+func haveModules(dir string, modules []string) error {
+	var faults []error
+	for _, module := range modules {
+		if _, err := os.Stat(filepath.Join(dir, module)); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if err := errors.Join(faults...); err != nil {
+		return badSource(dir, err)
+	}
+	return nil
 }
 
 // Built is a system that lies in the store of this host.

@@ -4,27 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/targets/report"
 )
 
+// usageOfOld is what a switch program says that does not know the verb.
+var usageOfOld = regexp.MustCompile(`(?im)^usage: .*\bswitch\b`)
+
 // Check asks a new system whether it may replace the one that runs: its
 // pre-switch checks and inhibitors. A refusal is exit code 4: nothing was
 // changed yet. Systems from before the verb "check" have nothing to ask.
 func Check(ctx context.Context, conn *remote.Conn, toplevel string, log *report.Log) error {
 	var said tailWriter
-	err := conn.Run(ctx, remote.Command{
-		Script: `exec </dev/null; "$1"/bin/switch-to-configuration check 2>&1`, Args: []string{toplevel},
-		Stdout: &said, Root: true,
+	err := step(ctx, conn, "check the new system", checkLimit, remote.Command{
+		Script: `exec </dev/null; "$1"/bin/switch-to-configuration check 2>&1`, Args: []string{toplevel}, Stdout: &said,
 	})
 	var exit *remote.ExitError
-	if err == nil {
-		return nil
-	}
-	if !errors.As(err, &exit) {
-		return fmt.Errorf("check the new system: %w", err)
+	if err == nil || !errors.As(err, &exit) {
+		return err
 	}
 	text := strings.TrimSpace(said.String())
 	switch {
@@ -33,7 +33,7 @@ func Check(ctx context.Context, conn *remote.Conn, toplevel string, log *report.
 	case exit.Status == 126 || exit.Status == 127:
 		return report.Refuse("check the new system", fmt.Errorf("its switch program can't be run there: %s", text),
 			"was the system built for this machine? nothing was changed")
-	case strings.Contains(strings.ToLower(text), "usage:"):
+	case usageOfOld.MatchString(text):
 		log.In("check").Infof("the new system is too old to have checks before the switch")
 		return nil
 	}

@@ -74,9 +74,9 @@ func list(paths []Path) io.Reader {
 
 func askMissing(ctx context.Context, conn *remote.Conn, closure []Path) ([]Path, error) {
 	var out bytes.Buffer
-	err := conn.Run(ctx, remote.Command{Script: missingScript, Stdin: list(closure), Stdout: &out, Root: true})
-	if err != nil {
-		return nil, fmt.Errorf("ask for missing paths: %w", err)
+	ask := remote.Command{Script: missingScript, Stdin: list(closure), Stdout: &out}
+	if err := step(ctx, conn, "ask for missing paths", storeLimit, ask); err != nil {
+		return nil, err
 	}
 	invalid := map[string]bool{}
 	for name := range strings.FieldsSeq(out.String()) {
@@ -177,6 +177,7 @@ func (t *Tool) export(ctx context.Context, paths []Path, via compression, to io.
 	// a mark. A store path is about 80 bytes and a command line may have 2 MiB.
 	cmd := t.command("nix-store", append([]string{"--export"}, names(paths)...)...)
 	cmd.Stdout = counted
+	cmd.Drain = storeLimit // a slow link is not a fault of the export
 	if err := cmd.Run(ctx); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	_ "embed" // the entry point of an evaluation
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -48,15 +49,9 @@ type Evaluation struct {
 // Evaluate evaluates a system, unless the same was evaluated before: then what
 // that gave is still in the store. cache is the directory of all evaluations.
 func (t *Tool) Evaluate(ctx context.Context, s System, cache string) (Evaluation, error) {
-	nixpkgs, err := filepath.EvalSymlinks(s.Nixpkgs)
-	if err == nil {
-		_, err = os.Stat(filepath.Join(nixpkgs, "nixos", "lib", "eval-config.nix"))
-	}
+	nixpkgs, err := openNixpkgs(s.Nixpkgs)
 	if err != nil {
-		return Evaluation{}, &report.Fault{
-			Code: report.Usage, What: "open nixpkgs", Where: s.Nixpkgs, Why: err,
-			Hint: "NIXPKGS names a directory with nixos/lib/eval-config.nix in it",
-		}
+		return Evaluation{}, err
 	}
 	s.Nixpkgs = nixpkgs
 	hash, argument, err := t.identify(s)
@@ -79,6 +74,21 @@ func (t *Tool) Evaluate(ctx context.Context, s System, cache string) (Evaluation
 		return Evaluation{}, fmt.Errorf("evaluate %s: nix made no derivation", s.Deployment)
 	}
 	return e, prune(filepath.Dir(e.dir))
+}
+
+// openNixpkgs resolves the path of a nixpkgs, or says that it is none.
+func openNixpkgs(dir string) (string, error) {
+	resolved, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		_, err = os.Stat(filepath.Join(resolved, "nixos", "lib", "eval-config.nix"))
+	}
+	if err != nil {
+		return "", &report.Fault{
+			Code: report.Usage, What: "open nixpkgs", Where: dir, Why: err,
+			Hint: "NIXPKGS names a directory with nixos/lib/eval-config.nix in it",
+		}
+	}
+	return resolved, nil
 }
 
 // identify gives the hash of everything that goes into an evaluation, and its
@@ -124,10 +134,21 @@ func writeEvaluation(dir string, argument []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "evaluate.nix"), evaluateNix, 0o600); err != nil {
+	if err := place(filepath.Join(dir, "evaluate.nix"), evaluateNix); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "input.json"), argument, 0o600)
+	return place(filepath.Join(dir, "input.json"), argument)
+}
+
+// place puts a file where another run may be reading the same one.
+func place(path string, text []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(file.Name()) }()
+	_, err = file.Write(text)
+	return errors.Join(err, file.Close(), os.Rename(file.Name(), path))
 }
 
 // rooted reads a root and tells whether what it points to is still there.

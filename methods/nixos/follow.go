@@ -50,7 +50,7 @@ func Follow(ctx context.Context, conn *remote.Conn, unit string, limit time.Dura
 			conn, lost = again, false
 			log.Infof("connected again")
 		}
-		out, err := conn.Output(ctx, followScript, unit, cursor)
+		out, err := output(ctx, conn, "look at the switch", lookLimit, followScript, unit, cursor)
 		var exit *remote.ExitError
 		if err != nil && !errors.As(err, &exit) {
 			lost = true
@@ -88,10 +88,6 @@ func Follow(ctx context.Context, conn *remote.Conn, unit string, limit time.Dura
 	return conn, ended, err
 }
 
-// lookLimit is how long one look at the switch may take before its connection
-// counts as lost.
-const lookLimit = 30 * time.Second
-
 // followed is what one look at a switch found.
 type followed struct {
 	properties map[string]string
@@ -124,5 +120,11 @@ func (f followed) switched() (Switched, error) {
 	if err != nil || f.properties["Result"] == "" {
 		return Switched{}, fmt.Errorf("its state can't be read: %v", f.properties)
 	}
-	return Switched{Code: SwitchCode(status), Result: f.properties["Result"]}, nil
+	result := f.properties["Result"]
+	// Some signals count as a good end of a service (SIGHUP, SIGTERM). Of a switch
+	// they are none. The codes are those of siginfo: 2 killed, 3 dumped.
+	if code := f.properties["ExecMainCode"]; code == "2" || code == "3" {
+		result = "signal"
+	}
+	return Switched{Code: SwitchCode(status), Result: result}, nil
 }

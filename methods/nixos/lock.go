@@ -20,11 +20,11 @@ import (
 const lockScript = `
 umask 077; mkdir -p /run/slipway
 exec 9>>/run/slipway/lock
-if ! flock -n 9; then cat /run/slipway/holder 2>/dev/null; exit 75; fi
+flock -n -E 75 9 || { status=$?; [ $status -eq 75 ] && cat /run/slipway/holder 2>/dev/null; exit $status; }
 printf '%s, since %s\n' "$1" "$(date -u '+%F %T UTC')" > /run/slipway/holder
 echo held
-(read -t 1 x </dev/null) 2>/dev/null
-limit=; [ $? -le 1 ] && limit='-t 60'
+limit=
+if (read -t 1 x </dev/null) 2>/dev/null || [ $? -le 1 ]; then limit='-t 60'; fi
 while read $limit x; do :; done`
 
 // lockBeat is how often the holder of a lock says that it is still there.

@@ -55,9 +55,9 @@ say pending "$(cat ` + pendingFile + ` 2>/dev/null)"
 
 // Inspect asks a machine about itself.
 func Inspect(ctx context.Context, conn *remote.Conn) (Machine, error) {
-	out, err := conn.Output(ctx, inspectScript)
+	out, err := output(ctx, conn, "inspect the machine", lookLimit, inspectScript)
 	if err != nil {
-		return Machine{}, fmt.Errorf("inspect the machine: %w", err)
+		return Machine{}, err
 	}
 	return parseMachine(string(out)), nil
 }
@@ -152,8 +152,10 @@ func (m Machine) Accept(platform string) error {
 	if m.Nix == "" {
 		faults = append(faults, errors.New("it has no nix-store on the PATH of an ssh session"))
 	}
-	if !m.Tools["systemctl"] || !m.Tools["systemd-run"] {
-		faults = append(faults, errors.New("it has no systemctl or no systemd-run"))
+	for _, tool := range []string{"systemctl", "systemd-run", "flock"} {
+		if !m.Tools[tool] {
+			faults = append(faults, fmt.Errorf("it has no %s on the PATH of an ssh session", tool))
+		}
 	}
 	if !runsOn(platform, m.Hardware) {
 		faults = append(faults, fmt.Errorf("its hardware is %q, the system is for %s", m.Hardware, platform))

@@ -86,7 +86,7 @@ func TestFreeOf(t *testing.T) {
 
 func TestAccept(t *testing.T) {
 	good := func() Machine {
-		return Machine{NixOS: true, OS: "nixos", Hardware: "x86_64", Nix: "nix-store (Nix) 2.8.0", Tools: map[string]bool{"systemctl": true, "systemd-run": true}}
+		return Machine{NixOS: true, OS: "nixos", Hardware: "x86_64", Nix: "nix-store (Nix) 2.8.0", Tools: map[string]bool{"systemctl": true, "systemd-run": true, "flock": true}}
 	}
 	for _, c := range []struct {
 		name     string
@@ -99,8 +99,9 @@ func TestAccept(t *testing.T) {
 		{"with /etc/NIXOS but another name", "x86_64-linux", func(m *Machine) { m.OS = "my-nixos" }, nil},
 		{"another system", "x86_64-linux", func(m *Machine) { m.NixOS, m.OS = false, "debian" }, []string{`it runs "debian", not NixOS`}},
 		{"no Nix", "x86_64-linux", func(m *Machine) { m.Nix = "" }, []string{"no nix-store on the PATH"}},
-		{"no systemctl", "x86_64-linux", func(m *Machine) { m.Tools["systemctl"] = false }, []string{"no systemctl or no systemd-run"}},
-		{"no systemd-run", "x86_64-linux", func(m *Machine) { delete(m.Tools, "systemd-run") }, []string{"no systemctl or no systemd-run"}},
+		{"no systemctl", "x86_64-linux", func(m *Machine) { m.Tools["systemctl"] = false }, []string{"no systemctl on the PATH"}},
+		{"no systemd-run", "x86_64-linux", func(m *Machine) { delete(m.Tools, "systemd-run") }, []string{"no systemd-run on the PATH"}},
+		{"no flock", "x86_64-linux", func(m *Machine) { delete(m.Tools, "flock") }, []string{"no flock on the PATH"}},
 		{"other hardware", "aarch64-linux", func(*Machine) {}, []string{`its hardware is "x86_64", the system is for aarch64-linux`}},
 		{"a smaller system on the same hardware", "i686-linux", func(*Machine) {}, nil},
 		{"a larger system on smaller hardware", "x86_64-linux", func(m *Machine) { m.Hardware = "i686" }, []string{"hardware"}},

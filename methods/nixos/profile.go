@@ -27,9 +27,9 @@ done; :`
 
 // Generations lists the machine's system profile, oldest first.
 func Generations(ctx context.Context, conn *remote.Conn, m Machine) ([]Generation, error) {
-	out, err := conn.Output(ctx, generationsScript)
+	out, err := output(ctx, conn, "list generations", lookLimit, generationsScript)
 	if err != nil {
-		return nil, fmt.Errorf("list generations: %w", err)
+		return nil, err
 	}
 	return parseGenerations(string(out), m.Generation), nil
 }
@@ -67,12 +67,12 @@ func RestoreProfile(ctx context.Context, conn *remote.Conn, generation int) erro
 
 func profile(ctx context.Context, conn *remote.Conn, what, script, arg string) (int, error) {
 	var out, said tailWriter
-	err := conn.Run(ctx, remote.Command{Script: script, Args: []string{arg}, Stdout: &out, Stderr: &said, Root: true})
+	err := step(ctx, conn, what, stepLimit, remote.Command{Script: script, Args: []string{arg}, Stdout: &out, Stderr: &said})
 	if _, ok := errors.AsType[*remote.ExitError](err); ok {
 		return 0, report.Fail(what, errors.New(lastError(said.String())), "the running system was not changed")
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", what, err)
+		return 0, err
 	}
 	n := generationOf(strings.TrimSpace(out.String()))
 	if n == 0 {

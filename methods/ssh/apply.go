@@ -10,6 +10,7 @@ import (
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/methods/verdict"
+	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
 )
 
@@ -25,17 +26,17 @@ func (a *apply) Coordinates() []any {
 	return append(append(a.reach.coordinates(), a.blueprint.Coordinates()...), &a.deploy, &a.verdict)
 }
 
+// Check looks at the coordinates before anything starts.
+func (a *apply) Check(environment env.Environment) error {
+	return errors.Join(a.reach.check(), a.blueprint.Check(environment))
+}
+
 func (a *apply) Run(ctx context.Context, run *methods.Run) error {
 	err := a.run(ctx, run)
 	return classify(err, run.Record.Changed)
 }
 
 func (a *apply) run(ctx context.Context, run *methods.Run) error {
-	if !a.reach.local() {
-		if _, err := a.reach.keys.target(); err != nil {
-			return err // before anything is built for coordinates that can't be used
-		}
-	}
 	built, err := a.blueprint.Build(ctx, run)
 	if err != nil {
 		return err
@@ -70,6 +71,9 @@ func (a *apply) run(ctx context.Context, run *methods.Run) error {
 			return err
 		}
 		code = int(ended.Code)
+		if conn, err = confirm(ctx, conn, machine); err != nil {
+			return err
+		}
 	}
 	if err := judge(ctx, conn, run, window, code); err != nil {
 		return err
@@ -131,13 +135,19 @@ func (a *apply) replace(ctx context.Context, run *methods.Run, conn *remote.Conn
 	done = run.Record.Time("switch")
 	conn, ended, err := a.toNew(ctx, run, conn, built.Toplevel)
 	done()
+	if _, ok := errors.AsType[*nixos.NotStartedError](err); ok {
+		return conn, ended, restore(ctx, conn, machine, report.Fail("start the switch", err, "the running system was not changed"), log)
+	}
 	if err != nil {
 		return conn, ended, err
 	}
 	code := int(ended.Code)
 	run.Record.Switch = &code
 	if err := ended.Err(built.Toplevel); err != nil {
-		return conn, ended, errors.Join(err, a.restore(ctx, conn, machine, ended, built.Toplevel, log))
+		if ended.Untouched(built.Toplevel) {
+			err = restore(ctx, conn, machine, err, log)
+		}
+		return conn, ended, err
 	}
 	return conn, ended, nil
 }
@@ -155,24 +165,52 @@ func (a *apply) toNew(ctx context.Context, run *methods.Run, conn *remote.Conn, 
 	return now, ended, nixos.Collect(ctx, now, unit, &ended)
 }
 
-// restore takes the profile back to where it was when the switch left the
-// running system alone: what never ran must not run at the next boot.
-func (a *apply) restore(ctx context.Context, conn *remote.Conn, machine nixos.Machine, ended nixos.Switched, toplevel string, log *report.Log) error {
-	if !ended.Untouched(toplevel) || machine.Generation == 0 {
-		return nil
+// restore takes the profile back to the system that runs when the switch left
+// that one alone: what never ran must not run at the next boot. It returns why,
+// unless it fails itself, which is the graver thing.
+func restore(ctx context.Context, conn *remote.Conn, machine nixos.Machine, why error, log *report.Log) error {
+	list, err := nixos.Generations(ctx, conn, machine)
+	if err == nil {
+		for _, generation := range list {
+			if generation.Toplevel != machine.Current {
+				continue
+			}
+			if err = nixos.RestoreProfile(ctx, conn, generation.Number); err == nil {
+				log.Infof("the system profile is back at generation %d", generation.Number)
+				return why
+			}
+			break
+		}
+		if err == nil {
+			err = fmt.Errorf("no generation is the running system %s", machine.Current)
+		}
 	}
-	if err := nixos.RestoreProfile(ctx, conn, machine.Generation); err != nil {
-		return err
+	return report.Fail("restore the system profile", fmt.Errorf("%w; that was to be done because of: %w", err, why),
+		"the machine would boot into a system that never ran: look at nix-env -p /nix/var/nix/profiles/system --list-generations there")
+}
+
+// confirm logs in anew: a system that nobody can log in to any more is not
+// healthy, however well its units are.
+func confirm(ctx context.Context, conn *remote.Conn, before nixos.Machine) (*remote.Conn, error) {
+	again, err := conn.Reconnect(ctx)
+	if ctx.Err() != nil {
+		return conn, context.Cause(ctx)
 	}
-	log.Infof("the system profile is back at generation %d", machine.Generation)
-	return nil
+	if err != nil {
+		return conn, &report.Fault{
+			Code: report.Unhealthy, What: "log in to the new system", Why: err,
+			Hint: fmt.Sprintf("the machine runs, but lets this run in no more; on its console, go back to generation %d", before.Generation),
+		}
+	}
+	_ = conn.Close()
+	return again, nil
 }
 
 // judge ends a run: the units must be well, and what the switch said must agree
 // with them.
 func judge(ctx context.Context, conn *remote.Conn, run *methods.Run, window verdict.Window, switchCode int) error {
 	done := run.Record.Time("verdict")
-	v, err := verdict.Watch(ctx, conn, window, run.Log.In("verdict"))
+	v, err := verdict.Watch(ctx, asRoot{conn}, window, run.Log.In("verdict"))
 	done()
 	if err != nil {
 		return err

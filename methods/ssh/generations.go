@@ -6,6 +6,7 @@ import (
 
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/nixos"
+	"fediversity.eu/slipway/targets/env"
 )
 
 // generations lists what a machine could go back to: number, toplevel, and
@@ -13,6 +14,9 @@ import (
 type generations struct{ reach *reach }
 
 func (g *generations) Coordinates() []any { return g.reach.coordinates() }
+
+// Check looks at the coordinates before anything starts.
+func (g *generations) Check(env.Environment) error { return g.reach.check() }
 
 func (g *generations) Run(ctx context.Context, run *methods.Run) error {
 	err := g.run(ctx, run)

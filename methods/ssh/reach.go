@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -120,9 +121,28 @@ func (k Keys) target() (remote.Target, error) {
 	}
 	t.Jumps = jumps
 	if err := errors.Join(faults...); err != nil {
-		return t, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err, Hint: "nothing was started"}
+		return t, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
 	}
 	return t, nil
+}
+
+// check looks at the coordinates before anything starts.
+func (r *reach) check() error {
+	if r.local() {
+		return nil
+	}
+	_, err := r.keys.target()
+	return err
+}
+
+// asRoot runs scripts on a machine as root, whoever logged in: only root sees
+// every journal.
+type asRoot struct{ conn *remote.Conn }
+
+func (h asRoot) Output(ctx context.Context, script string, args ...string) ([]byte, error) {
+	var out bytes.Buffer
+	err := h.conn.Run(ctx, remote.Command{Script: script, Args: args, Stdout: &out, Root: true})
+	return out.Bytes(), err
 }
 
 // inspect asks the machine about itself and refuses one that can't be deployed

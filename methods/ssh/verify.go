@@ -2,10 +2,14 @@ package ssh
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/verdict"
+	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/report"
 )
 
 // verify judges a machine as it is.
@@ -15,6 +19,9 @@ type verify struct {
 }
 
 func (v *verify) Coordinates() []any { return append(v.reach.coordinates(), &v.verdict) }
+
+// Check looks at the coordinates before anything starts.
+func (v *verify) Check(env.Environment) error { return v.reach.check() }
 
 func (v *verify) Run(ctx context.Context, run *methods.Run) error {
 	err := v.run(ctx, run)
@@ -33,5 +40,21 @@ func (v *verify) run(ctx context.Context, run *methods.Run) error {
 	}
 	run.Record.Toplevel, run.Record.Generation = machine.Current, machine.Generation
 	run.Log.Infof("%s runs", machine.Current)
-	return judge(ctx, conn, run, verdict.Window{Limit: time.Duration(v.verdict.Limit)}, 0)
+	if len(machine.Switching) > 0 {
+		return &report.Fault{
+			Code: report.Unknown, What: "judge the machine",
+			Why:  fmt.Errorf("a switch is under way, or was left behind: %s", strings.Join(machine.Switching, ", ")),
+			Hint: "verify again when it has ended; apply waits for it and takes it up",
+		}
+	}
+	if err := judge(ctx, conn, run, verdict.Window{Limit: time.Duration(v.verdict.Limit)}, 0); err != nil {
+		return err
+	}
+	if machine.Pending != "" {
+		return &report.Fault{
+			Code: report.Unhealthy, What: "judge the machine", Why: fmt.Errorf("the last switch, to %s, did not end well", machine.Pending),
+			Hint: "apply does it again",
+		}
+	}
+	return nil
 }

@@ -155,20 +155,21 @@ func (r *Registry) resolve(names []string) ([]Program, error) {
 	return programs, nil
 }
 
-// prepare makes the tasks of programs and fills their coordinates, each once. A
-// machine that is named by itself may have its keys in their plain form, in
-// whatever order it is named.
+// prepare makes the tasks of programs and fills their coordinates, each once. The
+// plain form of a machine's own keys counts in a run of one machine alone.
 func (s *Session) prepare(ctx context.Context, programs []Program) ([]*node, error) {
 	nodes := make([]*node, 0, len(programs))
 	var leaves []*node
-	alone := map[*node]bool{}
+	every := map[string]bool{}
 	for _, p := range programs {
 		n := s.nodeOf(p)
 		nodes = append(nodes, n)
-		alone[n] = true
 		leaves = append(leaves, n.leaves()...)
 	}
-	var problems []error
+	for _, leaf := range leaves {
+		every[leaf.program.Group+" "+leaf.program.Machine] = true
+	}
+	var problems, unusable []error
 	var declared []any
 	machines := map[string]bool{}
 	for _, leaf := range leaves {
@@ -178,9 +179,13 @@ func (s *Session) prepare(ctx context.Context, programs []Program) ([]*node, err
 		leaf.loaded = true
 		machines[leaf.program.Machine] = true
 		declared = append(declared, leaf.task.Coordinates()...)
-		scope := env.For{Machine: leaf.program.Machine, Alone: alone[leaf]}
+		scope := env.For{Machine: leaf.program.Machine, Alone: len(every) == 1}
 		if err := s.environment.Load(ctx, scope, leaf.task.Coordinates()...); err != nil {
 			problems = append(problems, err)
+		} else if checker, ok := leaf.task.(methods.Checker); ok {
+			if err := checker.Check(s.environment); err != nil {
+				unusable = append(unusable, fmt.Errorf("%s: %w", leaf.program.Name, err))
+			}
 		}
 	}
 	if len(problems) > 0 {
@@ -188,6 +193,9 @@ func (s *Session) prepare(ctx context.Context, programs []Program) ([]*node, err
 			Code: report.Usage, What: "read the coordinates", Why: env.Join(problems...),
 			Hint: "slipway help PROGRAM shows every key that a program reads",
 		}
+	}
+	if err := errors.Join(unusable...); err != nil {
+		return nil, &report.Fault{Code: report.Usage, What: "check the coordinates", Why: err, Hint: "nothing was started"}
 	}
 	if len(declared) == 0 {
 		return nodes, nil // all of them were prepared before

@@ -1,9 +1,6 @@
 # The base of a host that faces the internet. All of it is a default that a
 # machine may override.
 { config, lib, ... }:
-let
-  rootKeys = config.users.users.root.openssh.authorizedKeys.keys;
-in
 {
   services.openssh = {
     enable = lib.mkDefault true;
@@ -24,9 +21,9 @@ in
     logRefusedConnections = lib.mkDefault false;
   };
 
-  # Accounts are what the system says, unless that would lock everybody out:
-  # without a declared key, the keys in root's home are the only way in.
-  users.mutableUsers = lib.mkDefault (rootKeys == [ ]);
+  # Accounts are what the system says. NixOS then refuses a system that nobody
+  # could log in to.
+  users.mutableUsers = lib.mkDefault false;
   security.sudo.execWheelOnly = lib.mkDefault true;
 
   boot.kernel.sysctl = {

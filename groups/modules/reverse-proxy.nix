@@ -40,7 +40,8 @@ in
     // {
       # A name that nobody asked for is none of the sites.
       "_" = {
-        default = lib.mkDefault true;
+        # A static site on the same machine is the default already.
+        default = lib.mkDefault (!(config.slipway ? staticSite));
         locations."/".return = "404";
       };
     };

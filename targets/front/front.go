@@ -5,7 +5,6 @@ package front
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"slices"
@@ -133,9 +132,6 @@ func (f Front) programs(names []string) []string {
 // explain says an error to a person or a program that reads events: what, where
 // and why, and what to do.
 func explain(log *report.Log, err error) {
-	if typed, ok := errors.AsType[*report.Exit](err); ok {
-		err = typed.Err
-	}
 	log.Troublef("%s", err)
 	for _, hint := range report.Hints(err) {
 		log.Infof("hint: %s", hint)

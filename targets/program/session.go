@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -49,6 +51,11 @@ func (r *Registry) NewSession(ctx context.Context, environment env.Environment, 
 	s := &Session{id: rand.Text(), registry: r, environment: environment, nodes: map[string]*node{}}
 	if err := environment.Load(ctx, env.For{Alone: true}, &s.keys); err != nil {
 		return nil, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
+	}
+	if s.keys.Report != "" {
+		if _, err := os.Stat(filepath.Dir(string(s.keys.Report))); err != nil {
+			return nil, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: fmt.Errorf("REPORT: %w", err), Hint: "REPORT names a file in a folder that is there"}
+		}
 	}
 	errs := environment.Redactor().Writer(to.Err)
 	out := environment.Redactor().Writer(to.Out)
@@ -97,19 +104,26 @@ func (s *Session) Run(ctx context.Context, names ...string) error {
 	if len(names) == 1 && len(record.Members) == 1 {
 		record = record.Members[0]
 	}
-	if s.keys.Report != "" {
-		if failed := record.Write(string(s.keys.Report), s.environment.Redactor().String); failed != nil {
-			err = errors.Join(err, failed)
-		}
+	return s.write(record, err)
+}
+
+// write puts the record where REPORT says, and returns how the run ended.
+func (s *Session) write(record *report.Record, err error) error {
+	if s.keys.Report == "" {
+		return err
 	}
-	return err
+	return errors.Join(err, record.Write(string(s.keys.Report), s.environment.Redactor().String))
 }
 
 // Check looks the named programs up and reads their coordinates, and says at
 // once what is wrong with any of them. Run does the same first.
 func (s *Session) Check(ctx context.Context, names ...string) error {
-	_, err := s.check(ctx, names)
-	return err
+	record := &report.Record{Program: strings.Join(names, " "), Started: time.Now()}
+	if _, err := s.check(ctx, names); err != nil {
+		record.Close(err)
+		return s.write(record, err)
+	}
+	return nil
 }
 
 func (s *Session) check(ctx context.Context, names []string) ([]*node, error) {

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -309,9 +311,29 @@ func TestAPanicIsAnError(t *testing.T) {
 }
 
 func TestReportThatCannotBeWritten(t *testing.T) {
-	w := newWorld(t, machine("web"))
-	got := w.run(t.Context(), map[string]string{"REPORT": t.TempDir() + "/no/record.json"}, "ssh-web")
-	assert.ErrorIs(t, got.err, os.ErrNotExist)
-	assert.ErrorContains(t, got.err, "write record")
-	assert.Equal(t, report.CodeOf(got.err), report.Failed)
+	t.Run("known before anything starts", func(t *testing.T) {
+		w := newWorld(t, machine("web"))
+		_, err := w.registry.NewSession(t.Context(), env.Map(map[string]string{"REPORT": t.TempDir() + "/no/record.json"}), Streams{})
+		assert.ErrorIs(t, err, os.ErrNotExist)
+		assert.ErrorContains(t, err, "REPORT")
+		assert.Equal(t, report.CodeOf(err), report.Usage)
+	})
+	t.Run("found out at the end", func(t *testing.T) {
+		w := newWorld(t, machine("web"))
+		got := w.run(t.Context(), map[string]string{"REPORT": t.TempDir()}, "ssh-web")
+		assert.ErrorContains(t, got.err, "write record")
+		assert.Equal(t, report.CodeOf(got.err), report.Failed)
+	})
+}
+
+func TestWhatWasNotStartedHasARecord(t *testing.T) {
+	for _, rest := range []string{"ssh-web", "ssh-wbe"} {
+		w := newWorld(t, machine("web"))
+		w.ssh.keys = withHostKeys
+		path := filepath.Join(t.TempDir(), "record.json")
+		s, err := w.registry.NewSession(t.Context(), env.Map(map[string]string{"REPORT": path}), Streams{Out: io.Discard, Err: io.Discard})
+		assert.NilError(t, err)
+		assert.Equal(t, report.CodeOf(s.Check(t.Context(), w.name(rest))), report.Usage)
+		assert.Equal(t, recordAt(t, path).ExitCode, report.Usage)
+	}
 }

@@ -21,6 +21,7 @@ type Event struct {
 	Step    string    `json:"step,omitempty"`
 	Level   Level     `json:"level"`
 	Text    string    `json:"text,omitempty"`
+	More    bool      `json:"more,omitempty"`  // goes on with the text of the event before
 	Done    int64     `json:"done,omitempty"`  // progress, in bytes
 	Total   int64     `json:"total,omitempty"` // of how many bytes; 0 when unknown
 }

@@ -44,8 +44,10 @@ func (l *Log) Progress(done, total int64) {
 }
 
 func (l *Log) say(level Level, text string) {
+	more := false
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		l.take(Event{Level: level, Text: cleaned(strings.TrimRight(line, "\n"))})
+		l.take(Event{Level: level, Text: cleaned(strings.TrimRight(line, "\n")), More: more})
+		more = true
 	}
 }
 

@@ -50,6 +50,10 @@ func prefixed(e Event) string {
 	if e.Step != "" {
 		b.WriteString(e.Step + ": ")
 	}
+	if e.More {
+		b.WriteString("  " + e.Text)
+		return strings.TrimRight(b.String(), " ")
+	}
 	switch e.Level {
 	case Warning:
 		b.WriteString("warning: ")

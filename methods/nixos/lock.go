@@ -27,6 +27,9 @@ limit=
 if (read -t 1 x </dev/null) 2>/dev/null || [ $? -le 1 ]; then limit='-t 60'; fi
 while read $limit x; do :; done`
 
+// LockLease is how long the lock of a connection that was lost stays taken.
+const LockLease = time.Minute
+
 // lockBeat is how often the holder of a lock says that it is still there.
 const lockBeat = 15 * time.Second
 
@@ -43,24 +46,27 @@ func Lock(ctx context.Context, conn *remote.Conn, holder string) (release func()
 			Script: lockScript, Args: []string{holder}, Stdin: reader, Stdout: answer, Root: true,
 		})
 	}()
-	release = func() {
+	release = sync.OnceFunc(func() {
 		_ = writer.Close()
 		select {
 		case <-ended: //nolint:errcheck // that it ended is all that matters
 		case <-time.After(lockBeat):
 		}
 		cancel()
+	})
+	give := func(err error) (func(), error) {
+		cancel()
+		_ = writer.Close()
+		return nil, err
 	}
 	select {
 	case <-answer.got:
 	case err := <-ended:
-		cancel()
-		_ = writer.Close()
-		return nil, lockError(err, answer.text())
+		return give(lockError(err, answer.text()))
+	case <-time.After(lookLimit):
+		return give(fmt.Errorf("lock the machine: no answer after %s", lookLimit))
 	case <-ctx.Done():
-		cancel()
-		_ = writer.Close()
-		return nil, context.Cause(ctx)
+		return give(context.Cause(ctx))
 	}
 	if text := answer.text(); text != "held" {
 		release()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"fediversity.eu/slipway/internal/wait"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/methods/remote"
@@ -20,6 +21,7 @@ type apply struct {
 	blueprint *nixos.Blueprint
 	deploy    DeployKeys
 	verdict   VerdictKeys
+	release   func() // of the machine's lock
 }
 
 func (a *apply) Coordinates() []any {
@@ -46,7 +48,7 @@ func (a *apply) run(ctx context.Context, run *methods.Run) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	release, err := nixos.Lock(ctx, conn, run.Program)
+	a.release, err = nixos.Lock(ctx, conn, run.Program)
 	if err != nil {
 		// What can't be locked may be no NixOS at all, which says more.
 		if _, refused := a.reach.inspect(ctx, conn); report.CodeOf(refused) == report.Refused {
@@ -54,7 +56,7 @@ func (a *apply) run(ctx context.Context, run *methods.Run) error {
 		}
 		return err
 	}
-	defer release()
+	defer func() { a.release() }()
 	conn, machine, err := a.settled(ctx, conn, run.Log)
 	if err != nil {
 		return err
@@ -159,10 +161,41 @@ func (a *apply) toNew(ctx context.Context, run *methods.Run, conn *remote.Conn, 
 		return conn, nixos.Switched{}, err
 	}
 	now, ended, err := nixos.Follow(ctx, conn, unit, time.Duration(a.deploy.Switch), run.Log)
+	if err == nil && now != conn {
+		err = a.relock(ctx, run, now)
+	}
 	if err != nil {
 		return now, ended, err
 	}
 	return now, ended, nixos.Collect(ctx, now, unit, &ended)
+}
+
+// relock takes the machine's lock again when the connection that held it was
+// lost: on the machine that one counts as alive for a while.
+func (a *apply) relock(ctx context.Context, run *methods.Run, conn *remote.Conn) error {
+	a.release()
+	a.release = func() {}
+	run.Log.Infof("waiting for the lock that the lost connection held")
+	again := wait.For{What: "the machine's lock", Limit: 2 * nixos.LockLease, Interval: time.Second}
+	err := again.Until(ctx, func(context.Context) error {
+		// By the context of the run: the lock outlives the attempt.
+		release, err := nixos.Lock(ctx, conn, run.Program)
+		if err == nil {
+			a.release = release
+			return nil
+		}
+		if report.CodeOf(err) != report.Busy {
+			return wait.Stop(err)
+		}
+		return err
+	})
+	if timeout, ok := errors.AsType[*wait.TimeoutError](err); ok {
+		return &report.Fault{
+			Code: report.Unknown, What: "lock the machine again", Why: timeout,
+			Hint: "the switch has ended; the next run looks what became of it",
+		}
+	}
+	return err
 }
 
 // restore takes the profile back to the system that runs when the switch left

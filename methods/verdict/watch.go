@@ -118,11 +118,13 @@ journalctl --quiet --output=json --output-fields=MESSAGE --lines="$2" \
 // explain adds to each finding what the journal says about it. A journal that
 // can't be read takes nothing away from the finding.
 func explain(ctx context.Context, host Host, findings []Finding) error {
+	within, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
 	for i, f := range findings {
 		if f.Unit.Invocation == "" {
 			continue
 		}
-		out, err := host.Output(ctx, journalScript, f.Unit.Invocation, fmt.Sprint(journalLines))
+		out, err := host.Output(within, journalScript, f.Unit.Invocation, fmt.Sprint(journalLines))
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"fediversity.eu/slipway/internal/tail"
 )
 
 // Command describes one run of another program.
@@ -37,20 +39,17 @@ type Command struct {
 // DefaultGrace is how long a child may take to stop when it was asked to.
 const DefaultGrace = 10 * time.Second
 
-// tailLines is how much of a child's last words its error repeats.
-const tailLines = 20
-
 // Run runs the child to its end. The error is nil when it exited 0 by itself,
 // and an *Error otherwise; a child that exits 0 after it was asked to stop is
 // an *Error with ExitCode 0 and the context's cause.
 func (c Command) Run(ctx context.Context) error {
 	started := time.Now()
-	tail := &tail{lines: tailLines}
+	var words tail.Tail
 	ended, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	cmd, err := c.build(ctx, ended, tail)
+	cmd, err := c.build(ctx, ended, &words)
 	if err != nil {
-		return c.failed(started, tail, -1, err, nil)
+		return c.failed(started, &words, -1, err, nil)
 	}
 	err = cmd.Run()
 	if cmd.Process != nil {
@@ -72,7 +71,7 @@ func (c Command) Run(ctx context.Context) error {
 	if err == nil && code == 0 {
 		err = stopped
 	}
-	return c.failed(started, tail, code, err, stopped)
+	return c.failed(started, &words, code, err, stopped)
 }
 
 // Output runs the child and returns what it wrote to its standard output. What
@@ -84,7 +83,7 @@ func (c Command) Output(ctx context.Context) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func (c Command) build(ctx, ended context.Context, tail *tail) (*exec.Cmd, error) {
+func (c Command) build(ctx, ended context.Context, words *tail.Tail) (*exec.Cmd, error) {
 	path, err := Find(c.Path, c.Env)
 	if err != nil {
 		return nil, err
@@ -97,7 +96,7 @@ func (c Command) build(ctx, ended context.Context, tail *tail) (*exec.Cmd, error
 	}
 	cmd.Stdin = c.Stdin
 	cmd.Stdout = &sink{to: c.Stdout}
-	cmd.Stderr = &sink{to: c.Stderr, also: tail}
+	cmd.Stderr = &sink{to: c.Stderr, also: words}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stop, ok := c.Signal.(syscall.Signal)
 	if !ok {
@@ -122,10 +121,10 @@ func (c Command) build(ctx, ended context.Context, tail *tail) (*exec.Cmd, error
 	return cmd, nil
 }
 
-func (c Command) failed(started time.Time, tail *tail, code int, err, stopped error) *Error {
+func (c Command) failed(started time.Time, words *tail.Tail, code int, err, stopped error) *Error {
 	return &Error{
 		Argv: append([]string{c.Path}, c.Args...), Dir: c.Dir, ExitCode: code,
-		Duration: time.Since(started), Stderr: tail.text(), Stopped: stopped, Err: err,
+		Duration: time.Since(started), Stderr: words.String(), Stopped: stopped, Err: err,
 	}
 }
 
@@ -134,7 +133,7 @@ func (c Command) failed(started time.Time, tail *tail, code int, err, stopped er
 type sink struct {
 	mu     sync.Mutex
 	to     io.Writer
-	also   *tail
+	also   *tail.Tail
 	broken bool
 }
 
@@ -142,7 +141,7 @@ func (s *sink) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.also != nil {
-		s.also.add(p)
+		_, _ = s.also.Write(p)
 	}
 	if s.to != nil && !s.broken {
 		_, err := s.to.Write(p)

@@ -1,11 +1,9 @@
 package child
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os/exec"
-	"strings"
 	"time"
 )
 
@@ -43,27 +41,3 @@ func (e *Error) Unwrap() []error {
 
 // NotFound tells whether the program itself is missing.
 func (e *Error) NotFound() bool { return errors.Is(e.Err, exec.ErrNotFound) }
-
-// tail keeps the last lines that were written to it.
-type tail struct {
-	lines int
-	buf   []byte
-}
-
-// tailBytes bounds the memory of a tail whose writer ends no line.
-const tailBytes = 64 << 10
-
-func (t *tail) add(p []byte) {
-	t.buf = append(t.buf, p...)
-	if len(t.buf) > 2*tailBytes {
-		t.buf = append([]byte{}, t.buf[len(t.buf)-tailBytes:]...)
-	}
-}
-
-func (t *tail) text() string {
-	all := bytes.Split(bytes.TrimRight(t.buf, "\n"), []byte("\n"))
-	if len(all) > t.lines {
-		all = all[len(all)-t.lines:]
-	}
-	return strings.ToValidUTF8(string(bytes.Join(all, []byte("\n"))), "\uFFFD")
-}

@@ -49,16 +49,6 @@ func TestErrorRepeatsNoArguments(t *testing.T) {
 	assert.DeepEqual(t, failure(t, err).Argv, []string{"/bin/sh", "-c", "exit 1", "name", "argument-of-its-own"})
 }
 
-func TestTailIsBounded(t *testing.T) {
-	tail := &tail{lines: tailLines}
-	for range 100 {
-		tail.add([]byte(strings.Repeat("x", 10_000)))
-	}
-	tail.add([]byte("the end"))
-	assert.Assert(t, len(tail.text()) <= 2*tailBytes)
-	assert.Assert(t, strings.HasSuffix(tail.text(), "the end"))
-}
-
 func TestErrorSaysWhyItWasStopped(t *testing.T) {
 	why := errors.New("the deadline of the copy passed")
 	for _, c := range []struct {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"fediversity.eu/slipway/internal/tail"
 	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/targets/report"
 )
@@ -51,7 +52,7 @@ func StartSwitch(ctx context.Context, conn *remote.Conn, toplevel string) (strin
 		return "", fmt.Errorf("name the switch: %w", err)
 	}
 	unit := unitPrefix + time.Now().UTC().Format("20060102-150405-") + hex.EncodeToString(id[:]) + ".service"
-	var said tailWriter
+	var said tail.Tail
 	err := step(ctx, conn, "start the switch", stepLimit, remote.Command{Script: startScript, Args: []string{unit, toplevel}, Stderr: &said})
 	if exit, ok := errors.AsType[*remote.ExitError](err); ok {
 		return unit, &NotStartedError{Status: exit.Status, Said: strings.TrimSpace(said.String())}
@@ -81,7 +82,7 @@ readlink -f /run/current-system`
 // Collect ends what is left of a switch on the machine, and looks which system
 // runs now.
 func Collect(ctx context.Context, conn *remote.Conn, unit string, s *Switched) error {
-	var out tailWriter
+	var out tail.Tail
 	how := "signal"
 	if s.exited() {
 		how = fmt.Sprint(int(s.Code))

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"fediversity.eu/slipway/internal/tail"
 	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/targets/report"
 )
@@ -18,7 +19,7 @@ var usageOfOld = regexp.MustCompile(`(?im)^usage: .*\bswitch\b`)
 // pre-switch checks and inhibitors. A refusal is exit code 4: nothing was
 // changed yet. Systems from before the verb "check" have nothing to ask.
 func Check(ctx context.Context, conn *remote.Conn, toplevel string, log *report.Log) error {
-	var said tailWriter
+	var said tail.Tail
 	err := step(ctx, conn, "check the new system", checkLimit, remote.Command{
 		Script: `exec </dev/null; "$1"/bin/switch-to-configuration check 2>&1`, Args: []string{toplevel}, Stdout: &said,
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"fediversity.eu/slipway/internal/tail"
 	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/targets/report"
 )
@@ -150,7 +151,7 @@ func (t *Tool) send(ctx context.Context, conn *remote.Conn, m Machine, paths []P
 		}
 		exported <- err
 	}()
-	var said tailWriter
+	var said tail.Tail
 	err := conn.Run(ctx, remote.Command{
 		Script: via.unpack + " | nix-store --import >/dev/null", Stdin: reader, Stderr: &said, Root: true,
 	})
@@ -205,21 +206,6 @@ func (c *counter) Write(p []byte) (int, error) {
 	c.log.Progress(min(c.done, c.total-1), c.total)
 	return n, err
 }
-
-// tailWriter keeps the end of what is written to it.
-type tailWriter struct{ buf []byte }
-
-const tailLimit = 8 << 10
-
-func (w *tailWriter) Write(p []byte) (int, error) {
-	w.buf = append(w.buf, p...)
-	if len(w.buf) > tailLimit {
-		w.buf = w.buf[len(w.buf)-tailLimit:]
-	}
-	return len(p), nil
-}
-
-func (w *tailWriter) String() string { return strings.ToValidUTF8(string(w.buf), "\uFFFD") }
 
 // importError says what the machine's Nix did not like.
 func importError(err error, said string) error {

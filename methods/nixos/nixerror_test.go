@@ -151,18 +151,6 @@ func TestLockErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "lock the machine: ")
 }
 
-func TestTailWriterKeepsTheEnd(t *testing.T) {
-	var tail tailWriter
-	for range 1000 {
-		n, err := tail.Write([]byte(strings.Repeat("x", 100)))
-		assert.NilError(t, err)
-		assert.Equal(t, n, 100)
-	}
-	_, _ = tail.Write([]byte("the end\xff"))
-	assert.Assert(t, strings.HasSuffix(tail.String(), "the end\uFFFD"))
-	assert.Assert(t, len(tail.String()) <= tailLimit+2)
-}
-
 func TestFirstLine(t *testing.T) {
 	f := &firstLine{got: make(chan struct{})}
 	for _, part := range []string{"he", "ld", "\nmore\n", "and more\n"} {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fediversity.eu/slipway/internal/tail"
 	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/targets/report"
 )
@@ -66,7 +67,7 @@ func RestoreProfile(ctx context.Context, conn *remote.Conn, generation int) erro
 }
 
 func profile(ctx context.Context, conn *remote.Conn, what, script, arg string) (int, error) {
-	var out, said tailWriter
+	var out, said tail.Tail
 	err := step(ctx, conn, what, stepLimit, remote.Command{Script: script, Args: []string{arg}, Stdout: &out, Stderr: &said})
 	if _, ok := errors.AsType[*remote.ExitError](err); ok {
 		return 0, report.Fail(what, errors.New(lastError(said.String())), "the running system was not changed")

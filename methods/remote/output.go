@@ -3,8 +3,9 @@ package remote
 import (
 	"bytes"
 	"io"
-	"strings"
 	"sync"
+
+	"fediversity.eu/slipway/internal/tail"
 )
 
 // cutter drops everything up to the line that holds its token, and then the
@@ -73,7 +74,7 @@ func findToken(text []byte, token string) (end int, group string) {
 type output struct {
 	mu   sync.Mutex
 	cut  cutter
-	tail tail
+	tail tail.Tail
 
 	writing *sync.Mutex // one for both streams of a command where they share a writer
 	to      io.Writer   // nil discards
@@ -84,7 +85,7 @@ type output struct {
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	rest := o.cut.cut(p)
-	o.tail.add(rest)
+	_, _ = o.tail.Write(rest)
 	o.mu.Unlock()
 	if len(rest) == 0 || o.to == nil {
 		return len(p), nil
@@ -120,33 +121,12 @@ func (o *output) state() (missing int, group string) {
 func (o *output) noise() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return lastLines(o.cut.noise)
+	return tail.Of(o.cut.noise)
 }
 
 // lastWords are the last lines that the command itself wrote.
 func (o *output) lastWords() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return lastLines(o.tail)
-}
-
-// tail keeps the last lines that were written to it.
-type tail []byte
-
-const (
-	tailLines = 20
-	tailBytes = 32 << 10 // bounds a line that never ends
-)
-
-func (t *tail) add(p []byte) {
-	*t = append(*t, p[max(0, len(p)-tailBytes):]...)
-	if extra := len(*t) - tailBytes; extra > tailBytes {
-		*t = append(tail(nil), (*t)[extra:]...)
-	}
-}
-
-func lastLines(text []byte) string {
-	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
-	lines = lines[max(0, len(lines)-tailLines):]
-	return strings.ToValidUTF8(string(bytes.Join(lines, []byte("\n"))), "\uFFFD")
+	return o.tail.String()
 }

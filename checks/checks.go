@@ -35,7 +35,7 @@ func OnMachines() []Check {
 		{"deployment-interruptions", "cuts links, fills disks and starts two runs at once", "^TestDeploymentInterruptions$"},
 		{"deployment-ci-environment", "deploys with no HOME, no terminal, a minimal environment and a read-only checkout", "^TestDeploymentCIEnvironment$"},
 		{"deployment-evaluation-cache", "evaluates nothing twice, and everything that changed", "^TestDeploymentEvaluationCache$"},
-		{"deployment-real-nixos", "evaluates every machine over the nixpkgs that CHECKS_NIXPKGS names", "^TestDeploymentRealNixOS$"},
+		{"deployment-real-nixos", "builds every machine over the nixpkgs that CHECKS_NIXPKGS names, and deploys to a NixOS", "^TestDeploymentRealNixOS$"},
 		{"contract-environment", "shows that programs read declared variables and children get no others", "^TestContractEnvironment$"},
 		{"contract-exit-codes", "compares the exit codes of the binary and of mage, signals included", "^TestContractExitCodes$"},
 		{"readme-commands", "runs the commands of the README", "^TestReadmeCommands$"},

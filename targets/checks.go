@@ -70,7 +70,7 @@ func (Checks) DeploymentEvaluationCache(ctx context.Context) error {
 	return run(ctx, "checks-deployment-evaluation-cache")
 }
 
-// DeploymentRealNixos evaluates every machine over the nixpkgs that CHECKS_NIXPKGS names.
+// DeploymentRealNixos builds every machine over the nixpkgs that CHECKS_NIXPKGS names, and deploys to a NixOS.
 func (Checks) DeploymentRealNixos(ctx context.Context) error {
 	return run(ctx, "checks-deployment-real-nixos")
 }

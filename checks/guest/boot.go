@@ -14,6 +14,14 @@ import (
 // readyLimit is how long sshd may take to answer once the guest knows who it is.
 const readyLimit = 2 * time.Minute
 
+// restoreAttempts is how often a machine is restored that does not listen. One in
+// a hundred emulated machines comes out of its saved state without noticing what
+// its serial port is told; it was nobody yet, and the next one listens.
+const restoreAttempts = 3
+
+// errSilent is a restored machine that does not answer on its serial port.
+var errSilent = errors.New("the guest does not answer")
+
 // Boot makes a guest that ends when Close is called or the calling process is
 // gone, and returns when its sshd lets us in. An error carries the end of the
 // console; then nothing is left running.
@@ -39,7 +47,14 @@ func bootVM(ctx context.Context, o Options, detach bool, beforeStart func(qemu.M
 		return nil, err
 	}
 	started := time.Now()
-	g, err := assemble(ctx, o, s, detach, beforeStart)
+	var g *Guest
+	for attempt := 1; ; attempt++ {
+		g, err = assemble(ctx, o, s, detach, beforeStart)
+		if attempt == restoreAttempts || s.template == "" || !errors.Is(err, errSilent) || ctx.Err() != nil {
+			break
+		}
+		say(o.Log, "%s came back deaf; restoring it again", o.Name)
+	}
 	if err != nil {
 		release()
 		return nil, fmt.Errorf("boot %s: %w", o.Name, err)

@@ -143,8 +143,15 @@ func (l *identityLine) introduce(ctx context.Context, id identity) error {
 	if _, err := l.Write(message); err != nil {
 		return fmt.Errorf("send identity: %w", err)
 	}
-	return l.expect(ctx, "ready", time.Minute)
+	if err := l.expect(ctx, "ready", listenLimit); err != nil {
+		return fmt.Errorf("%w: %w", errSilent, err)
+	}
+	return nil
 }
+
+// listenLimit is how long a machine may take to become who it was told to be;
+// two seconds is usual.
+const listenLimit = 30 * time.Second
 
 // ports asks QEMU which ports the forwards got.
 func (v *vm) ports(ctx context.Context) (map[int]int, error) {

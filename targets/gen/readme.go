@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"fediversity.eu/slipway/groups"
-	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/program"
 )
 
@@ -91,33 +90,15 @@ func methodTable(r *program.Registry) string {
 }
 
 func keyTable(r *program.Registry) (string, error) {
-	keys := map[string]env.Key{}
-	for _, p := range r.Programs() {
-		read, err := r.Keys(p)
-		if err != nil {
-			return "", err
-		}
-		for _, key := range read {
-			// Where programs differ, the stricter form is the one to know.
-			if known, ok := keys[key.Name]; !ok || (key.Required && !known.Required) {
-				keys[key.Name] = key
-			}
-		}
+	sets, err := r.KeySets()
+	if err != nil {
+		return "", err
 	}
-	names := make([]string, 0, len(keys))
-	for name := range keys {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	var b strings.Builder
 	row(&b, "variable", "what it is", "valid", "default")
 	row(&b, "---", "---", "---", "---")
-	for _, name := range names {
-		key := keys[name]
-		shown := "`" + name + "`"
-		if key.Secret {
-			shown += " or `" + name + "_FILE`"
-		}
+	for _, key := range sets[0].Keys { // of all deployments
+		shown := "`" + strings.Join(key.Variables(), "` or `") + "`"
 		value := ""
 		switch {
 		case key.Required:

@@ -126,7 +126,7 @@ func (w *world) bootNixOS(nixpkgs string) {
 	}()
 	t.Cleanup(func() {
 		stop()
-		<-ended
+		<-ended //nolint:errcheck // it is ended by us
 	})
 	public, err := os.ReadFile(filepath.Join(keys, "host.pub"))
 	assert.NilError(t, err)

@@ -241,7 +241,7 @@ func FuzzLoadNeverEchoesASecret(f *testing.F) {
 	f.Add(strings.Repeat("long", 40), "y", "0"+strings.Repeat("long", 40))
 	f.Fuzz(func(t *testing.T, secret, host, other string) {
 		if len(secret) < 4 || strings.Contains("[redacted]", secret) {
-			t.Skip()
+			return
 		}
 		values := map[string]string{
 			"SSH_HOST": host, "SSH_PORT": other, "SSH_USER": host + secret, "SSH_KEY": secret, "SSH_CONNECT_TIMEOUT": secret,

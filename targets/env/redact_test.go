@@ -151,7 +151,7 @@ func FuzzNoSecretSurvives(f *testing.F) {
 	f.Fuzz(func(t *testing.T, one, two, text string, seed uint64) {
 		for _, secret := range []string{one, two} {
 			if len(secret) < 4 || strings.Contains(secret, "redact") || strings.Contains("[redacted]", strings.TrimSpace(secret)) {
-				t.Skip()
+				return
 			}
 		}
 		text += one + text + two + one[:len(one)/2]

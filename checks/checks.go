@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"fediversity.eu/slipway/internal/toolchain"
 	"fediversity.eu/slipway/targets/env"
@@ -42,6 +43,7 @@ func OnMachines() []Check {
 		{"library-import", "declares groups in a module of its own, as a user would", "^TestLibraryImport$"},
 		{"guests", "boots, cuts, kills and cleans up test machines", "^TestGuest"},
 		{"switch-program", "holds the stand-in's switch program to the contract of the real one", "^TestSwitch"},
+		{"stand-in", "runs the declared machines over the stand-in nixpkgs, with an old Nix and a newer one", "^Test(DeclaredMachinesRun|Later|Sites|Port)"},
 	}
 }
 
@@ -78,6 +80,15 @@ func (r *Run) load(ctx context.Context) error {
 	return nil
 }
 
+// every is the regular expression of the tests of all checks on machines.
+func every() string {
+	var tests []string
+	for _, c := range OnMachines() {
+		tests = append(tests, c.Test)
+	}
+	return strings.Join(tests, "|")
+}
+
 // All runs everything and ends with a line of counts.
 func (r *Run) All(ctx context.Context) error {
 	if err := r.load(ctx); err != nil {
@@ -87,7 +98,7 @@ func (r *Run) All(ctx context.Context) error {
 	err := errors.Join(
 		r.lint(ctx, &t),
 		r.test(ctx, &t, "tests", "./..."),
-		r.test(ctx, &t, "machines", "-tags", "checks", "-run", "^Test(Deployment|Contract|Readme|Library|Guest|Switch)", "-timeout", "60m", "-p", "1", "./checks/..."),
+		r.test(ctx, &t, "machines", "-tags", "checks", "-run", every(), "-timeout", "60m", "-p", "1", "./checks/..."),
 	)
 	t.print(r.Log)
 	_, _ = fmt.Fprintln(r.Out, t.line())

@@ -34,7 +34,7 @@ func (r *Run) test(ctx context.Context, t *tally, what string, args ...string) e
 	before := len(t.failed)
 	reader, writer := io.Pipe()
 	parsed := make(chan error, 1)
-	p := &parser{run: r, tally: t, what: what, output: map[string]*bytes.Buffer{}}
+	p := &results{run: r, tally: t, what: what, output: map[string]*bytes.Buffer{}}
 	go func() {
 		err := p.read(reader)
 		_, _ = io.Copy(io.Discard, reader)
@@ -74,8 +74,8 @@ func (r *Run) own() map[string]string {
 	return own
 }
 
-// parser reads the events of a test run.
-type parser struct {
+// results reads the events of a test run.
+type results struct {
 	run    *Run
 	tally  *tally
 	what   string
@@ -85,7 +85,7 @@ type parser struct {
 // longestEvent bounds a line of output of a test.
 const longestEvent = 4 << 20
 
-func (p *parser) read(from io.Reader) error {
+func (p *results) read(from io.Reader) error {
 	scanner := bufio.NewScanner(from)
 	scanner.Buffer(nil, longestEvent)
 	for scanner.Scan() {
@@ -99,7 +99,7 @@ func (p *parser) read(from io.Reader) error {
 	return scanner.Err()
 }
 
-func (p *parser) take(e event) {
+func (p *results) take(e event) {
 	key := e.Package + " " + e.Test
 	name := strings.TrimPrefix(e.Package, "fediversity.eu/slipway/")
 	if e.Test != "" {
@@ -145,7 +145,7 @@ func (p *parser) take(e event) {
 
 // unfinished shows and counts the tests of a package that never ended: the
 // package timed out or ended in the middle of them.
-func (p *parser) unfinished(pkg string) {
+func (p *results) unfinished(pkg string) {
 	for _, key := range slices.Sorted(maps.Keys(p.output)) {
 		test, ok := strings.CutPrefix(key, pkg+" ")
 		if !ok || test == "" {
@@ -159,7 +159,7 @@ func (p *parser) unfinished(pkg string) {
 	}
 }
 
-func (p *parser) failedIn(pkg string) bool {
+func (p *results) failedIn(pkg string) bool {
 	for _, name := range p.tally.failed {
 		if strings.HasPrefix(name, pkg+".") || name == pkg {
 			return true
@@ -168,7 +168,7 @@ func (p *parser) failedIn(pkg string) bool {
 	return false
 }
 
-func (p *parser) show(key string) {
+func (p *results) show(key string) {
 	if p.output[key] != nil {
 		p.run.Log.In(p.what).Troublef("%s", p.output[key].String())
 	}

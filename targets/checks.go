@@ -97,5 +97,8 @@ func (Checks) Guests(ctx context.Context) error { return run(ctx, "checks-guests
 // SwitchProgram holds the stand-in's switch program to the contract of the real one.
 func (Checks) SwitchProgram(ctx context.Context) error { return run(ctx, "checks-switch-program") }
 
+// StandIn runs the declared machines over the stand-in nixpkgs, with an old Nix and a newer one.
+func (Checks) StandIn(ctx context.Context) error { return run(ctx, "checks-stand-in") }
+
 // Bench measures what a user waits for, beside something to compare it with.
 func (Checks) Bench(ctx context.Context) error { return run(ctx, "checks-bench") }

@@ -73,9 +73,11 @@ func (a *apply) run(ctx context.Context, run *methods.Run) error {
 			return err
 		}
 		code = int(ended.Code)
-		if conn, err = confirm(ctx, conn, machine); err != nil {
+		holder := conn // of the lock
+		if conn, err = confirm(ctx, holder, machine); err != nil {
 			return err
 		}
+		defer func() { _ = holder.Close() }()
 	}
 	if err := judge(ctx, conn, run, window, code); err != nil {
 		return err
@@ -235,7 +237,6 @@ func confirm(ctx context.Context, conn *remote.Conn, before nixos.Machine) (*rem
 			Hint: fmt.Sprintf("the machine runs, but lets this run in no more; on its console, go back to generation %d", before.Generation),
 		}
 	}
-	_ = conn.Close()
 	return again, nil
 }
 

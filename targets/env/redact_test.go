@@ -150,7 +150,8 @@ func FuzzNoSecretSurvives(f *testing.F) {
 	f.Add("\nabc\n", "    ", "x\nabc\n    y", uint64(9))
 	f.Fuzz(func(t *testing.T, one, two, text string, seed uint64) {
 		for _, secret := range []string{one, two} {
-			if len(secret) < 4 || strings.Contains(secret, "redact") || strings.Contains("[redacted]", strings.TrimSpace(secret)) {
+			// A secret that the mark itself holds can't be told from the mark.
+			if len(secret) < 4 || strings.Contains(secret, "redact") || strings.Contains("[redacted]", secret) {
 				return
 			}
 		}

@@ -14,9 +14,10 @@ import (
 // readyLimit is how long sshd may take to answer once the guest knows who it is.
 const readyLimit = 2 * time.Minute
 
-// restoreAttempts is how often a machine is restored that does not listen. One in
-// a hundred emulated machines comes out of its saved state without noticing what
-// its serial port is told; it was nobody yet, and the next one listens.
+// restoreAttempts is how often a machine is restored that does not listen. It was
+// seen once, emulated, with a template just made: no answer on its serial port
+// within a minute. Why is not known. It was nobody yet, so another one may take
+// its place; the log says when that happens.
 const restoreAttempts = 3
 
 // errSilent is a restored machine that does not answer on its serial port.

@@ -108,7 +108,7 @@ func (h helper) report(t *testing.T) report {
 func options(t *testing.T, kind Kind) Options {
 	t.Helper()
 	if missing := Missing(kind); len(missing) > 0 {
-		t.Skipf("missing: %s", missing[0])
+		t.Skipf("missing part: %s", missing[0])
 	}
 	return Options{
 		Kind: kind, Name: "web", Dir: filepath.Join(t.TempDir(), "guest"),

@@ -3,8 +3,10 @@ package nixpkgs_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,8 +80,9 @@ func (n nix) input(t *testing.T, s system) []string {
 	t.Helper()
 	if s.files != nil {
 		s.source = t.TempDir()
-		for name, text := range s.files {
-			assert.NilError(t, os.WriteFile(filepath.Join(s.source, name), []byte(text), 0o644))
+		// In order of name: the order of modules is the order of their definitions.
+		for _, name := range slices.Sorted(maps.Keys(s.files)) {
+			assert.NilError(t, os.WriteFile(filepath.Join(s.source, name), []byte(s.files[name]), 0o644))
 			s.modules = append(s.modules, name)
 		}
 	}

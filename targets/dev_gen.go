@@ -26,6 +26,12 @@ func (Dev) AllDestroy(ctx context.Context) error { return run(ctx, "dev-all-dest
 // AllGenerations lists the generations of every published machine of dev by ssh.
 func (Dev) AllGenerations(ctx context.Context) error { return run(ctx, "dev-all-generations") }
 
+// AllPlan shows what apply would change on every published machine of dev by ssh.
+func (Dev) AllPlan(ctx context.Context) error { return run(ctx, "dev-all-plan") }
+
+// AllRollback goes back to a generation of every published machine of dev by ssh.
+func (Dev) AllRollback(ctx context.Context) error { return run(ctx, "dev-all-rollback") }
+
 // AllVerify judges without changing every published machine of dev by ssh.
 func (Dev) AllVerify(ctx context.Context) error { return run(ctx, "dev-all-verify") }
 
@@ -45,6 +51,12 @@ func (Dev) CombinedDestroy(ctx context.Context) error { return run(ctx, "dev-com
 func (Dev) CombinedGenerations(ctx context.Context) error {
 	return run(ctx, "dev-combined-generations")
 }
+
+// CombinedPlan shows what apply would change on all of dev in order of dependency by ssh.
+func (Dev) CombinedPlan(ctx context.Context) error { return run(ctx, "dev-combined-plan") }
+
+// CombinedRollback goes back to a generation of all of dev in order of dependency by ssh.
+func (Dev) CombinedRollback(ctx context.Context) error { return run(ctx, "dev-combined-rollback") }
 
 // CombinedVerify judges without changing all of dev in order of dependency by ssh.
 func (Dev) CombinedVerify(ctx context.Context) error { return run(ctx, "dev-combined-verify") }
@@ -67,6 +79,12 @@ func (Dev) SshAllDestroy(ctx context.Context) error { return run(ctx, "dev-ssh-a
 // SshAllGenerations lists the generations of every published machine of dev by ssh.
 func (Dev) SshAllGenerations(ctx context.Context) error { return run(ctx, "dev-ssh-all-generations") }
 
+// SshAllPlan shows what apply would change on every published machine of dev by ssh.
+func (Dev) SshAllPlan(ctx context.Context) error { return run(ctx, "dev-ssh-all-plan") }
+
+// SshAllRollback goes back to a generation of every published machine of dev by ssh.
+func (Dev) SshAllRollback(ctx context.Context) error { return run(ctx, "dev-ssh-all-rollback") }
+
 // SshAllVerify judges without changing every published machine of dev by ssh.
 func (Dev) SshAllVerify(ctx context.Context) error { return run(ctx, "dev-ssh-all-verify") }
 
@@ -85,6 +103,14 @@ func (Dev) SshCombinedDestroy(ctx context.Context) error { return run(ctx, "dev-
 // SshCombinedGenerations lists the generations of all of dev in order of dependency by ssh.
 func (Dev) SshCombinedGenerations(ctx context.Context) error {
 	return run(ctx, "dev-ssh-combined-generations")
+}
+
+// SshCombinedPlan shows what apply would change on all of dev in order of dependency by ssh.
+func (Dev) SshCombinedPlan(ctx context.Context) error { return run(ctx, "dev-ssh-combined-plan") }
+
+// SshCombinedRollback goes back to a generation of all of dev in order of dependency by ssh.
+func (Dev) SshCombinedRollback(ctx context.Context) error {
+	return run(ctx, "dev-ssh-combined-rollback")
 }
 
 // SshCombinedVerify judges without changing all of dev in order of dependency by ssh.
@@ -106,6 +132,12 @@ func (Dev) SshLocalDestroy(ctx context.Context) error { return run(ctx, "dev-ssh
 func (Dev) SshLocalGenerations(ctx context.Context) error {
 	return run(ctx, "dev-ssh-local-generations")
 }
+
+// SshLocalPlan shows what apply would change on dev's local by ssh: a static site on a virtual machine of this host.
+func (Dev) SshLocalPlan(ctx context.Context) error { return run(ctx, "dev-ssh-local-plan") }
+
+// SshLocalRollback goes back to a generation of dev's local by ssh: a static site on a virtual machine of this host.
+func (Dev) SshLocalRollback(ctx context.Context) error { return run(ctx, "dev-ssh-local-rollback") }
 
 // SshLocalVerify judges without changing dev's local by ssh: a static site on a virtual machine of this host.
 func (Dev) SshLocalVerify(ctx context.Context) error { return run(ctx, "dev-ssh-local-verify") }

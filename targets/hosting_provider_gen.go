@@ -29,6 +29,16 @@ func (HostingProvider) AllGenerations(ctx context.Context) error {
 	return run(ctx, "hosting-provider-all-generations")
 }
 
+// AllPlan shows what apply would change on every published machine of hosting-provider by ssh.
+func (HostingProvider) AllPlan(ctx context.Context) error {
+	return run(ctx, "hosting-provider-all-plan")
+}
+
+// AllRollback goes back to a generation of every published machine of hosting-provider by ssh.
+func (HostingProvider) AllRollback(ctx context.Context) error {
+	return run(ctx, "hosting-provider-all-rollback")
+}
+
 // AllVerify judges without changing every published machine of hosting-provider by ssh.
 func (HostingProvider) AllVerify(ctx context.Context) error {
 	return run(ctx, "hosting-provider-all-verify")
@@ -52,6 +62,16 @@ func (HostingProvider) CombinedBuild(ctx context.Context) error {
 // CombinedGenerations lists the generations of all of hosting-provider in order of dependency by ssh.
 func (HostingProvider) CombinedGenerations(ctx context.Context) error {
 	return run(ctx, "hosting-provider-combined-generations")
+}
+
+// CombinedPlan shows what apply would change on all of hosting-provider in order of dependency by ssh.
+func (HostingProvider) CombinedPlan(ctx context.Context) error {
+	return run(ctx, "hosting-provider-combined-plan")
+}
+
+// CombinedRollback goes back to a generation of all of hosting-provider in order of dependency by ssh.
+func (HostingProvider) CombinedRollback(ctx context.Context) error {
+	return run(ctx, "hosting-provider-combined-rollback")
 }
 
 // CombinedVerify judges without changing all of hosting-provider in order of dependency by ssh.
@@ -82,6 +102,16 @@ func (HostingProvider) SshAllGenerations(ctx context.Context) error {
 	return run(ctx, "hosting-provider-ssh-all-generations")
 }
 
+// SshAllPlan shows what apply would change on every published machine of hosting-provider by ssh.
+func (HostingProvider) SshAllPlan(ctx context.Context) error {
+	return run(ctx, "hosting-provider-ssh-all-plan")
+}
+
+// SshAllRollback goes back to a generation of every published machine of hosting-provider by ssh.
+func (HostingProvider) SshAllRollback(ctx context.Context) error {
+	return run(ctx, "hosting-provider-ssh-all-rollback")
+}
+
 // SshAllVerify judges without changing every published machine of hosting-provider by ssh.
 func (HostingProvider) SshAllVerify(ctx context.Context) error {
 	return run(ctx, "hosting-provider-ssh-all-verify")
@@ -105,6 +135,16 @@ func (HostingProvider) SshCombinedBuild(ctx context.Context) error {
 // SshCombinedGenerations lists the generations of all of hosting-provider in order of dependency by ssh.
 func (HostingProvider) SshCombinedGenerations(ctx context.Context) error {
 	return run(ctx, "hosting-provider-ssh-combined-generations")
+}
+
+// SshCombinedPlan shows what apply would change on all of hosting-provider in order of dependency by ssh.
+func (HostingProvider) SshCombinedPlan(ctx context.Context) error {
+	return run(ctx, "hosting-provider-ssh-combined-plan")
+}
+
+// SshCombinedRollback goes back to a generation of all of hosting-provider in order of dependency by ssh.
+func (HostingProvider) SshCombinedRollback(ctx context.Context) error {
+	return run(ctx, "hosting-provider-ssh-combined-rollback")
 }
 
 // SshCombinedVerify judges without changing all of hosting-provider in order of dependency by ssh.
@@ -132,6 +172,16 @@ func (HostingProvider) SshGatewayGenerations(ctx context.Context) error {
 	return run(ctx, "hosting-provider-ssh-gateway-generations")
 }
 
+// SshGatewayPlan shows what apply would change on hosting-provider's gateway by ssh: the way in from outside.
+func (HostingProvider) SshGatewayPlan(ctx context.Context) error {
+	return run(ctx, "hosting-provider-ssh-gateway-plan")
+}
+
+// SshGatewayRollback goes back to a generation of hosting-provider's gateway by ssh: the way in from outside.
+func (HostingProvider) SshGatewayRollback(ctx context.Context) error {
+	return run(ctx, "hosting-provider-ssh-gateway-rollback")
+}
+
 // SshGatewayVerify judges without changing hosting-provider's gateway by ssh: the way in from outside.
 func (HostingProvider) SshGatewayVerify(ctx context.Context) error {
 	return run(ctx, "hosting-provider-ssh-gateway-verify")
@@ -155,6 +205,16 @@ func (HostingProvider) SshStateBuild(ctx context.Context) error {
 // SshStateGenerations lists the generations of hosting-provider's state by ssh: where deployments keep their state.
 func (HostingProvider) SshStateGenerations(ctx context.Context) error {
 	return run(ctx, "hosting-provider-ssh-state-generations")
+}
+
+// SshStatePlan shows what apply would change on hosting-provider's state by ssh: where deployments keep their state.
+func (HostingProvider) SshStatePlan(ctx context.Context) error {
+	return run(ctx, "hosting-provider-ssh-state-plan")
+}
+
+// SshStateRollback goes back to a generation of hosting-provider's state by ssh: where deployments keep their state.
+func (HostingProvider) SshStateRollback(ctx context.Context) error {
+	return run(ctx, "hosting-provider-ssh-state-rollback")
 }
 
 // SshStateVerify judges without changing hosting-provider's state by ssh: where deployments keep their state.

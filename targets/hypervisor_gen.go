@@ -25,6 +25,12 @@ func (Hypervisor) AllGenerations(ctx context.Context) error {
 	return run(ctx, "hypervisor-all-generations")
 }
 
+// AllPlan shows what apply would change on every published machine of hypervisor by ssh.
+func (Hypervisor) AllPlan(ctx context.Context) error { return run(ctx, "hypervisor-all-plan") }
+
+// AllRollback goes back to a generation of every published machine of hypervisor by ssh.
+func (Hypervisor) AllRollback(ctx context.Context) error { return run(ctx, "hypervisor-all-rollback") }
+
 // AllVerify judges without changing every published machine of hypervisor by ssh.
 func (Hypervisor) AllVerify(ctx context.Context) error { return run(ctx, "hypervisor-all-verify") }
 
@@ -44,6 +50,16 @@ func (Hypervisor) CombinedBuild(ctx context.Context) error {
 // CombinedGenerations lists the generations of all of hypervisor in order of dependency by ssh.
 func (Hypervisor) CombinedGenerations(ctx context.Context) error {
 	return run(ctx, "hypervisor-combined-generations")
+}
+
+// CombinedPlan shows what apply would change on all of hypervisor in order of dependency by ssh.
+func (Hypervisor) CombinedPlan(ctx context.Context) error {
+	return run(ctx, "hypervisor-combined-plan")
+}
+
+// CombinedRollback goes back to a generation of all of hypervisor in order of dependency by ssh.
+func (Hypervisor) CombinedRollback(ctx context.Context) error {
+	return run(ctx, "hypervisor-combined-rollback")
 }
 
 // CombinedVerify judges without changing all of hypervisor in order of dependency by ssh.
@@ -66,6 +82,14 @@ func (Hypervisor) SshAllBuild(ctx context.Context) error { return run(ctx, "hype
 // SshAllGenerations lists the generations of every published machine of hypervisor by ssh.
 func (Hypervisor) SshAllGenerations(ctx context.Context) error {
 	return run(ctx, "hypervisor-ssh-all-generations")
+}
+
+// SshAllPlan shows what apply would change on every published machine of hypervisor by ssh.
+func (Hypervisor) SshAllPlan(ctx context.Context) error { return run(ctx, "hypervisor-ssh-all-plan") }
+
+// SshAllRollback goes back to a generation of every published machine of hypervisor by ssh.
+func (Hypervisor) SshAllRollback(ctx context.Context) error {
+	return run(ctx, "hypervisor-ssh-all-rollback")
 }
 
 // SshAllVerify judges without changing every published machine of hypervisor by ssh.
@@ -91,6 +115,16 @@ func (Hypervisor) SshCombinedGenerations(ctx context.Context) error {
 	return run(ctx, "hypervisor-ssh-combined-generations")
 }
 
+// SshCombinedPlan shows what apply would change on all of hypervisor in order of dependency by ssh.
+func (Hypervisor) SshCombinedPlan(ctx context.Context) error {
+	return run(ctx, "hypervisor-ssh-combined-plan")
+}
+
+// SshCombinedRollback goes back to a generation of all of hypervisor in order of dependency by ssh.
+func (Hypervisor) SshCombinedRollback(ctx context.Context) error {
+	return run(ctx, "hypervisor-ssh-combined-rollback")
+}
+
 // SshCombinedVerify judges without changing all of hypervisor in order of dependency by ssh.
 func (Hypervisor) SshCombinedVerify(ctx context.Context) error {
 	return run(ctx, "hypervisor-ssh-combined-verify")
@@ -108,6 +142,14 @@ func (Hypervisor) SshHv1Build(ctx context.Context) error { return run(ctx, "hype
 // SshHv1Generations lists the generations of hypervisor's hv1 by ssh: an Incus host.
 func (Hypervisor) SshHv1Generations(ctx context.Context) error {
 	return run(ctx, "hypervisor-ssh-hv1-generations")
+}
+
+// SshHv1Plan shows what apply would change on hypervisor's hv1 by ssh: an Incus host.
+func (Hypervisor) SshHv1Plan(ctx context.Context) error { return run(ctx, "hypervisor-ssh-hv1-plan") }
+
+// SshHv1Rollback goes back to a generation of hypervisor's hv1 by ssh: an Incus host.
+func (Hypervisor) SshHv1Rollback(ctx context.Context) error {
+	return run(ctx, "hypervisor-ssh-hv1-rollback")
 }
 
 // SshHv1Verify judges without changing hypervisor's hv1 by ssh: an Incus host.

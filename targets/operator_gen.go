@@ -25,6 +25,12 @@ func (Operator) AllGenerations(ctx context.Context) error {
 	return run(ctx, "operator-all-generations")
 }
 
+// AllPlan shows what apply would change on every published machine of operator by ssh.
+func (Operator) AllPlan(ctx context.Context) error { return run(ctx, "operator-all-plan") }
+
+// AllRollback goes back to a generation of every published machine of operator by ssh.
+func (Operator) AllRollback(ctx context.Context) error { return run(ctx, "operator-all-rollback") }
+
 // AllVerify judges without changing every published machine of operator by ssh.
 func (Operator) AllVerify(ctx context.Context) error { return run(ctx, "operator-all-verify") }
 
@@ -40,6 +46,14 @@ func (Operator) CombinedBuild(ctx context.Context) error { return run(ctx, "oper
 // CombinedGenerations lists the generations of all of operator in order of dependency by ssh.
 func (Operator) CombinedGenerations(ctx context.Context) error {
 	return run(ctx, "operator-combined-generations")
+}
+
+// CombinedPlan shows what apply would change on all of operator in order of dependency by ssh.
+func (Operator) CombinedPlan(ctx context.Context) error { return run(ctx, "operator-combined-plan") }
+
+// CombinedRollback goes back to a generation of all of operator in order of dependency by ssh.
+func (Operator) CombinedRollback(ctx context.Context) error {
+	return run(ctx, "operator-combined-rollback")
 }
 
 // CombinedVerify judges without changing all of operator in order of dependency by ssh.
@@ -67,6 +81,14 @@ func (Operator) SshAllGenerations(ctx context.Context) error {
 	return run(ctx, "operator-ssh-all-generations")
 }
 
+// SshAllPlan shows what apply would change on every published machine of operator by ssh.
+func (Operator) SshAllPlan(ctx context.Context) error { return run(ctx, "operator-ssh-all-plan") }
+
+// SshAllRollback goes back to a generation of every published machine of operator by ssh.
+func (Operator) SshAllRollback(ctx context.Context) error {
+	return run(ctx, "operator-ssh-all-rollback")
+}
+
 // SshAllVerify judges without changing every published machine of operator by ssh.
 func (Operator) SshAllVerify(ctx context.Context) error { return run(ctx, "operator-ssh-all-verify") }
 
@@ -88,6 +110,16 @@ func (Operator) SshCombinedGenerations(ctx context.Context) error {
 	return run(ctx, "operator-ssh-combined-generations")
 }
 
+// SshCombinedPlan shows what apply would change on all of operator in order of dependency by ssh.
+func (Operator) SshCombinedPlan(ctx context.Context) error {
+	return run(ctx, "operator-ssh-combined-plan")
+}
+
+// SshCombinedRollback goes back to a generation of all of operator in order of dependency by ssh.
+func (Operator) SshCombinedRollback(ctx context.Context) error {
+	return run(ctx, "operator-ssh-combined-rollback")
+}
+
 // SshCombinedVerify judges without changing all of operator in order of dependency by ssh.
 func (Operator) SshCombinedVerify(ctx context.Context) error {
 	return run(ctx, "operator-ssh-combined-verify")
@@ -107,6 +139,12 @@ func (Operator) SshDbGenerations(ctx context.Context) error {
 	return run(ctx, "operator-ssh-db-generations")
 }
 
+// SshDbPlan shows what apply would change on operator's db by ssh: the database of forge.
+func (Operator) SshDbPlan(ctx context.Context) error { return run(ctx, "operator-ssh-db-plan") }
+
+// SshDbRollback goes back to a generation of operator's db by ssh: the database of forge.
+func (Operator) SshDbRollback(ctx context.Context) error { return run(ctx, "operator-ssh-db-rollback") }
+
 // SshDbVerify judges without changing operator's db by ssh: the database of forge.
 func (Operator) SshDbVerify(ctx context.Context) error { return run(ctx, "operator-ssh-db-verify") }
 
@@ -122,6 +160,14 @@ func (Operator) SshForgeBuild(ctx context.Context) error { return run(ctx, "oper
 // SshForgeGenerations lists the generations of operator's forge by ssh: Forgejo.
 func (Operator) SshForgeGenerations(ctx context.Context) error {
 	return run(ctx, "operator-ssh-forge-generations")
+}
+
+// SshForgePlan shows what apply would change on operator's forge by ssh: Forgejo.
+func (Operator) SshForgePlan(ctx context.Context) error { return run(ctx, "operator-ssh-forge-plan") }
+
+// SshForgeRollback goes back to a generation of operator's forge by ssh: Forgejo.
+func (Operator) SshForgeRollback(ctx context.Context) error {
+	return run(ctx, "operator-ssh-forge-rollback")
 }
 
 // SshForgeVerify judges without changing operator's forge by ssh: Forgejo.
@@ -141,6 +187,14 @@ func (Operator) SshWebBuild(ctx context.Context) error { return run(ctx, "operat
 // SshWebGenerations lists the generations of operator's web by ssh: a static site.
 func (Operator) SshWebGenerations(ctx context.Context) error {
 	return run(ctx, "operator-ssh-web-generations")
+}
+
+// SshWebPlan shows what apply would change on operator's web by ssh: a static site.
+func (Operator) SshWebPlan(ctx context.Context) error { return run(ctx, "operator-ssh-web-plan") }
+
+// SshWebRollback goes back to a generation of operator's web by ssh: a static site.
+func (Operator) SshWebRollback(ctx context.Context) error {
+	return run(ctx, "operator-ssh-web-rollback")
 }
 
 // SshWebVerify judges without changing operator's web by ssh: a static site.

@@ -1,16 +1,9 @@
 package nixos
 
 import (
-	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
 
-	"fediversity.eu/slipway/internal/tail"
-	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/targets/report"
 )
 
@@ -31,68 +24,11 @@ const (
 
 // Switched is how a switch ended.
 type Switched struct {
-	Code    SwitchCode
-	Result  string // as systemd calls it: "success", "exit-code", "signal"
-	Current string // toplevel that runs now
-}
-
-const startScript = `
-mkdir -p /run/slipway && printf '%s\n' "$2" > ` + pendingFile + ` || exit 1
-exec systemd-run --unit="$1" --description="Slipway switches to $2" \
-  --service-type=exec --no-ask-password --quiet --property=RemainAfterExit=yes \
-  ${LOCALE_ARCHIVE:+--setenv=LOCALE_ARCHIVE="$LOCALE_ARCHIVE"} \
-  -- "$2"/bin/switch-to-configuration switch </dev/null`
-
-// StartSwitch starts the switch to a toplevel and returns the name of its unit.
-// The unit is a transient one with its output in the journal: it needs nobody
-// to stay connected, and a later connection finds it by its name.
-func StartSwitch(ctx context.Context, conn *remote.Conn, toplevel string) (string, error) {
-	var id [5]byte
-	if _, err := rand.Read(id[:]); err != nil {
-		return "", fmt.Errorf("name the switch: %w", err)
-	}
-	unit := unitPrefix + time.Now().UTC().Format("20060102-150405-") + hex.EncodeToString(id[:]) + ".service"
-	var said tail.Tail
-	err := step(ctx, conn, "start the switch", stepLimit, remote.Command{Script: startScript, Args: []string{unit, toplevel}, Stderr: &said})
-	if exit, ok := errors.AsType[*remote.ExitError](err); ok {
-		return unit, &NotStartedError{Status: exit.Status, Said: strings.TrimSpace(said.String())}
-	}
-	return unit, err
-}
-
-// NotStartedError is a switch that surely did not start.
-type NotStartedError struct {
-	Status int
-	Said   string
-}
-
-// Error gives what the machine said.
-func (e *NotStartedError) Error() string {
-	return fmt.Sprintf("start the switch: exit status %d: %s", e.Status, e.Said)
-}
-
-// endScript collects a unit that ended, so that it neither makes the machine
-// degraded nor stays in the way. Only a switch that ended well is no longer
-// pending: any other is done again by the next run.
-const endScript = `
-systemctl stop "$1" 2>/dev/null; systemctl reset-failed "$1" 2>/dev/null
-[ "$2" = 0 ] && rm -f ` + pendingFile + `
-readlink -f /run/current-system`
-
-// Collect ends what is left of a switch on the machine, and looks which system
-// runs now.
-func Collect(ctx context.Context, conn *remote.Conn, unit string, s *Switched) error {
-	var out tail.Tail
-	how := "signal"
-	if s.exited() {
-		how = fmt.Sprint(int(s.Code))
-	}
-	err := step(ctx, conn, "collect the switch", stepLimit, remote.Command{Script: endScript, Args: []string{unit, how}, Stdout: &out})
-	if err != nil {
-		return err
-	}
-	s.Current = storePath(strings.TrimSpace(out.String()))
-	return nil
+	Code       SwitchCode
+	Result     string // as systemd calls it: "success", "exit-code", "signal"
+	Guarded    bool   // a guard waits for its confirmation
+	Current    string // toplevel that runs now
+	Generation int    // of the profile now
 }
 
 func busySwitch(what string) error {
@@ -143,4 +79,24 @@ func (s Switched) exited() bool {
 // so that the profile must not stay at a system that never ran.
 func (s Switched) Untouched(toplevel string) bool {
 	return s.exited() && s.Current != toplevel && (s.Code == lockHeld || s.Code == switchRefused)
+}
+
+// profileFailed is the exit code of a commit whose profile can't be set.
+const profileFailed SwitchCode = 70
+
+// CommitErr judges how it ended to make a system the default at boot.
+func (s Switched) CommitErr() error {
+	const what = "make the new system the default at boot"
+	const hint = "the new system runs, but the machine would boot the one before; its output above says more; run it again"
+	switch {
+	case !s.exited():
+		return report.Fail(what, fmt.Errorf("it was ended: %s", s.Result), hint)
+	case s.Code == switched:
+		return nil
+	case s.Code == lockHeld:
+		return busySwitch(what)
+	case s.Code == profileFailed:
+		return report.Fail(what, errors.New("the system profile can't be set"), hint)
+	}
+	return report.Fail(what, fmt.Errorf("the boot loader can't be installed (exit code %d)", s.Code), hint)
 }

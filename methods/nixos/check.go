@@ -1,10 +1,13 @@
 package nixos
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"fediversity.eu/slipway/internal/tail"
@@ -14,6 +17,40 @@ import (
 
 // usageOfOld is what a switch program says that does not know the verb.
 var usageOfOld = regexp.MustCompile(`(?im)^usage: .*\bswitch\b`)
+
+// inhibitorsScript prints the switch inhibitors of two systems, one after the
+// other; a system from before there were any has none.
+const inhibitorsScript = `
+for system in /run/current-system "$1"; do
+  cat "$system/switch-inhibitors" 2>/dev/null || echo '{}'
+done`
+
+// Inhibitors lists what keeps a system from replacing the one that runs without
+// a reboot: the names whose value differs in both (nixpkgs,
+// system.switch.inhibitors).
+func Inhibitors(ctx context.Context, conn *remote.Conn, toplevel string) ([]string, error) {
+	out, err := output(ctx, conn, "read the switch inhibitors", lookLimit, inhibitorsScript, toplevel)
+	if err != nil {
+		return nil, err
+	}
+	return parseInhibitors(out)
+}
+
+func parseInhibitors(text []byte) ([]string, error) {
+	var before, after map[string]string
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if err := errors.Join(decoder.Decode(&before), decoder.Decode(&after)); err != nil {
+		return nil, fmt.Errorf("read the switch inhibitors: %w", err)
+	}
+	var names []string
+	for name, value := range after {
+		if old, known := before[name]; known && old != value {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
 
 // Check asks a new system whether it may replace the one that runs: its
 // pre-switch checks and inhibitors. A refusal is exit code 4: nothing was

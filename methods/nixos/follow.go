@@ -24,6 +24,8 @@ while [ $n -lt 20 ]; do
   n=$((n+1)); sleep 0.1
 done
 systemctl show --property=LoadState,ActiveState,SubState,Result,ExecMainCode,ExecMainStatus,InvocationID "$1"
+[ ! -e "$3/guard" ] || echo Guarded=yes
+[ ! -L "$3/decision" ] || echo "Decision=$(readlink "$3/decision")"
 id=$(systemctl show --value --property=InvocationID "$1")
 [ -n "$id" ] || exit 0
 journalctl --sync 2>/dev/null
@@ -32,13 +34,15 @@ else journalctl --quiet --output=json --output-fields=MESSAGE "_SYSTEMD_INVOCATI
 
 // Follow waits until the unit of a switch has ended and passes on what it says.
 // A connection that is lost is only a look missed: Follow makes a new one for
-// as long as limit allows. It returns the connection that it ended with.
-func Follow(ctx context.Context, conn *remote.Conn, unit string, limit time.Duration, log *report.Log) (*remote.Conn, Switched, error) {
+// as long as limit allows. It returns the connection that it ended with. The
+// error is ErrReverted when the machine has decided to go back.
+func Follow(ctx context.Context, conn *remote.Conn, s Switch, limit time.Duration, log *report.Log) (*remote.Conn, Switched, error) {
 	log = log.In("switch")
 	lines := log.Lines()
 	defer func() { _ = lines.Close() }()
 	var ended Switched
 	cursor, lost := "", false
+	unit := s.Unit
 	w := wait.For{What: "the switch to end (unit " + unit + ")", Limit: limit, Try: lookLimit, Interval: 100 * time.Millisecond}
 	err := w.Until(ctx, func(ctx context.Context) error {
 		if lost {
@@ -50,7 +54,7 @@ func Follow(ctx context.Context, conn *remote.Conn, unit string, limit time.Dura
 			conn, lost = again, false
 			log.Infof("connected again")
 		}
-		out, err := output(ctx, conn, "look at the switch", lookLimit, followScript, unit, cursor)
+		out, err := output(ctx, conn, "look at the switch", lookLimit, followScript, unit, cursor, s.dir())
 		var exit *remote.ExitError
 		if err != nil && !errors.As(err, &exit) {
 			lost = true
@@ -65,6 +69,8 @@ func Follow(ctx context.Context, conn *remote.Conn, unit string, limit time.Dura
 			cursor = seen.cursor
 		}
 		switch {
+		case seen.properties["Decision"] == "reverted":
+			return wait.Stop(ErrReverted)
 		case seen.properties["LoadState"] == "not-found":
 			return wait.Stop(&report.Fault{
 				Code: report.Unknown, What: "follow the switch", Why: fmt.Errorf("unit %s is gone: the machine rebooted, or somebody collected it", unit),
@@ -126,5 +132,5 @@ func (f followed) switched() (Switched, error) {
 	if code := f.properties["ExecMainCode"]; code == "2" || code == "3" {
 		result = "signal"
 	}
-	return Switched{Code: SwitchCode(status), Result: result}, nil
+	return Switched{Code: SwitchCode(status), Result: result, Guarded: f.properties["Guarded"] != ""}, nil
 }

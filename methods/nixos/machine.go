@@ -24,8 +24,11 @@ type Machine struct {
 	Nix        string // version
 	FreeBytes  int64  // on the file system of /nix/store; 0 means not known
 	Tools      map[string]bool
-	Switching  []string // units of switches that are not collected yet
-	Pending    string   // toplevel of a switch that did not end well
+	Switching  []string  // units of switches that are not collected yet
+	Guards     []string  // units that would bring the machine back
+	Pending    string    // toplevel of a switch that did not end well
+	Reverted   *Reverted // that it went back by itself, and nobody was told yet
+	Reboot     []string  // what of the running system only a reboot brings in: "kernel"
 }
 
 const (
@@ -34,7 +37,6 @@ const (
 	// seen to end well: the link of the current system moves in the middle of a
 	// switch and proves nothing. It lies in /run: a boot makes whole.
 	pendingFile = "/run/slipway/switching"
-	unitPrefix  = "slipway-switch-"
 )
 
 const inspectScript = `
@@ -49,8 +51,15 @@ say boot "$(cat /proc/sys/kernel/random/boot_id)"
 say nix "$(nix-store --version 2>/dev/null)"
 say free "$(df -Pk /nix/store 2>/dev/null | tail -n 1)"
 for tool in zstd gzip flock systemctl systemd-run; do command -v $tool >/dev/null 2>&1 && say tool $tool; done
-for unit in $(systemctl list-units --all --plain --no-legend '` + unitPrefix + `*' 2>/dev/null | cut -d' ' -f1); do say switching $unit; done
+for unit in $(systemctl list-units --all --plain --no-legend '` + switchPrefix + `*' '` + commitPrefix + `*' 2>/dev/null | cut -d' ' -f1); do say switching $unit; done
+for unit in $(systemctl list-units --all --plain --no-legend '` + guardPrefix + `*' 2>/dev/null | cut -d' ' -f1); do say guard $unit; done
 say pending "$(cat ` + pendingFile + ` 2>/dev/null)"
+sed 's/^/reverted-/' /var/lib/slipway/reverted 2>/dev/null
+if [ -e /run/booted-system ]; then
+  for part in kernel initrd kernel-modules; do
+    [ "$(readlink -f /run/booted-system/$part)" = "$(readlink -f /run/current-system/$part)" ] || say reboot $part
+  done
+fi
 :`
 
 // Inspect asks a machine about itself.
@@ -89,11 +98,41 @@ func parseMachine(text string) Machine {
 			m.Tools[value] = true
 		case "switching":
 			m.Switching = append(m.Switching, value)
+		case "guard":
+			m.Guards = append(m.Guards, value)
 		case "pending":
 			m.Pending = storePath(value)
+		case "reboot":
+			m.Reboot = append(m.Reboot, value)
+		default:
+			if what, ok := strings.CutPrefix(key, "reverted-"); ok {
+				m.reverted(what, value)
+			}
 		}
 	}
 	return m
+}
+
+func (m *Machine) reverted(key, value string) {
+	if m.Reverted == nil {
+		m.Reverted = &Reverted{}
+	}
+	switch key {
+	case "from":
+		m.Reverted.From = value
+	case "to":
+		m.Reverted.To = value
+	case "why":
+		m.Reverted.Why = value
+	case "at":
+		m.Reverted.At = value
+	case "code":
+		code, err := strconv.Atoi(value)
+		if err != nil {
+			code = int(crashed)
+		}
+		m.Reverted.Code = SwitchCode(code)
+	}
 }
 
 // storePath is empty for what lies elsewhere: a link that leads nowhere reads
@@ -131,6 +170,12 @@ func freeOf(line string) int64 {
 		return 0
 	}
 	return n << 10
+}
+
+// Runs tells whether the machine runs a system, boots it, and was brought to it
+// by a switch that ended well.
+func (m Machine) Runs(toplevel string) bool {
+	return m.Current == toplevel && m.Profile == toplevel && m.Pending == ""
 }
 
 // hardware gives the machine hardware names on which a platform of Nix runs.

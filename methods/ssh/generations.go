@@ -29,7 +29,7 @@ func (g *generations) run(ctx context.Context, run *methods.Run) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	machine, err := g.reach.inspect(ctx, conn)
+	machine, err := g.reach.inspect(ctx, conn, run)
 	if err != nil {
 		return err
 	}

@@ -17,10 +17,23 @@ type Keys struct {
 	KeepAlive env.Duration `env:"SSH_KEEPALIVE,default=15s" desc:"how often an idle connection is tried; three that go unanswered end it"`
 }
 
-// DeployKeys are the further coordinates of a deployment.
-type DeployKeys struct {
-	Substitute env.Bool     `env:"SSH_SUBSTITUTE,default=false" desc:"whether the machine first fetches what it can from its own binary caches"`
-	Switch     env.Duration `env:"SSH_SWITCH_TIMEOUT,default=15m" desc:"how long a switch may take before its outcome counts as unknown"`
+// CopyKeys are the coordinates of a copy to a machine.
+type CopyKeys struct {
+	Substitute env.Bool `env:"SSH_SUBSTITUTE,default=false" desc:"whether the machine first fetches what it can from its own binary caches"`
+}
+
+// SwitchKeys are the coordinates of a change of a machine's system.
+type SwitchKeys struct {
+	Limit         env.Duration      `env:"SSH_SWITCH_TIMEOUT,default=15m" desc:"how long a switch may take before its outcome counts as unknown"`
+	Confirm       env.DurationOrOff `env:"SSH_CONFIRM_TIMEOUT,default=60s" desc:"how long after a switch the machine waits for a new login before it goes back by itself"`
+	RollbackOn    string            `env:"ROLLBACK_ON,default=unconfirmed" oneof:"never,unconfirmed,unhealthy" desc:"when a machine goes back to the system that it came from: never, when nobody can log in to the new one, or also when the new one is unhealthy"`
+	Reboot        string            `env:"SSH_REBOOT,default=never" oneof:"never,if-needed,always" desc:"whether a change ends with a reboot: never, when the new system needs one, or always"`
+	RebootTimeout env.Duration      `env:"SSH_REBOOT_TIMEOUT,default=10m" desc:"how long a reboot may take until the machine can be reached again"`
+}
+
+// RollbackKeys are the further coordinates of a rollback.
+type RollbackKeys struct {
+	Generation env.Count `env:"GENERATION" scope:"machine" desc:"generation to go back to, as generations lists them; by default the one before"`
 }
 
 // VerdictKeys are the coordinates of a verdict.

@@ -147,12 +147,25 @@ func (h asRoot) Output(ctx context.Context, script string, args ...string) ([]by
 
 // inspect asks the machine about itself and refuses one that can't be deployed
 // to.
-func (r *reach) inspect(ctx context.Context, conn *remote.Conn) (nixos.Machine, error) {
+func (r *reach) inspect(ctx context.Context, conn *remote.Conn, run *methods.Run) (nixos.Machine, error) {
 	machine, err := nixos.Inspect(ctx, conn)
 	if err != nil {
 		return machine, err
 	}
+	run.Record.Running = machine.Current
+	tellReverted(run, machine)
 	return machine, machine.Accept(r.deployment.Machine.Platform())
+}
+
+// tellReverted says that the machine went back by itself, if it did since the
+// last change.
+func tellReverted(run *methods.Run, machine nixos.Machine) {
+	r := machine.Reverted
+	if r == nil || run.Record.Reverted != nil {
+		return
+	}
+	run.Log.Warnf("%s", r)
+	run.Record.Reverted = &report.Reverted{From: r.From, To: r.To, Why: r.Why, At: r.At}
 }
 
 // classify gives an error of the connection its exit code: refused where the

@@ -54,7 +54,9 @@ func (m *Method) Description() string {
 
 var verbs = []methods.Verb{
 	{Name: methods.Apply, Description: "deploys and judges"},
+	{Name: "plan", Description: "shows what apply would change on"},
 	{Name: "verify", Description: "judges without changing"},
+	{Name: "rollback", Description: "goes back to a generation of"},
 	{Name: "generations", Description: "lists the generations of"},
 	{Name: "build", Description: "builds the system of"},
 }
@@ -74,6 +76,10 @@ func (m *Method) Verbs(p groups.Placement) []methods.Verb {
 func (m *Method) Task(d methods.Deployment, verb string) methods.Task {
 	reach := &reach{deployment: d, host: m.host}
 	switch verb {
+	case "plan":
+		return &plan{reach: reach, blueprint: nixos.NewBlueprint(d, m.standIn)}
+	case "rollback":
+		return &rollback{reach: reach}
 	case "verify":
 		return &verify{reach: reach}
 	case "generations":

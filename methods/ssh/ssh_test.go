@@ -21,7 +21,7 @@ func namesOf(list []methods.Verb) []string {
 
 func TestVerbs(t *testing.T) {
 	m := New(nil, nil)
-	external := []string{"apply", "verify", "generations", "build"}
+	external := []string{"apply", "plan", "verify", "rollback", "generations", "build"}
 	assert.DeepEqual(t, namesOf(m.Verbs(groups.External{})), external)
 	assert.DeepEqual(t, namesOf(m.Verbs(groups.Local{})), append(external, "destroy"))
 	assert.DeepEqual(t, namesOf(m.Verbs(groups.External{})), external) // one list does not change another

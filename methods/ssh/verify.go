@@ -34,16 +34,16 @@ func (v *verify) run(ctx context.Context, run *methods.Run) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	machine, err := v.reach.inspect(ctx, conn)
+	machine, err := v.reach.inspect(ctx, conn, run)
 	if err != nil {
 		return err
 	}
 	run.Record.Toplevel, run.Record.Generation = machine.Current, machine.Generation
 	run.Log.Infof("%s runs", machine.Current)
-	if len(machine.Switching) > 0 {
+	if busy := append(machine.Switching, machine.Guards...); len(busy) > 0 {
 		return &report.Fault{
 			Code: report.Unknown, What: "judge the machine",
-			Why:  fmt.Errorf("a switch is under way, or was left behind: %s", strings.Join(machine.Switching, ", ")),
+			Why:  fmt.Errorf("a switch is under way, or was left behind: %s", strings.Join(busy, ", ")),
 			Hint: "verify again when it has ended; apply waits for it and takes it up",
 		}
 	}
@@ -56,5 +56,8 @@ func (v *verify) run(ctx context.Context, run *methods.Run) error {
 			Hint: "apply does it again",
 		}
 	}
-	return nil
+	if machine.Profile != machine.Current {
+		run.Log.Warnf("at its next boot the machine comes up in another system, %s", orNone(machine.Profile))
+	}
+	return rebootNeeded(machine)
 }

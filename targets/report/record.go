@@ -33,6 +33,9 @@ type Record struct {
 	Toplevel   string    `json:"toplevel,omitempty"`
 	Generation int       `json:"generation,omitempty"`
 	Changed    bool      `json:"changed"`
+	Running    string    `json:"running,omitempty"` // toplevel that the machine ran when the run began
+	Plan       *Plan     `json:"plan,omitempty"`
+	Reverted   *Reverted `json:"reverted,omitempty"`
 	Copied     *Copied   `json:"copied,omitempty"`
 	Switch     *int      `json:"switch_exit_code,omitempty"`
 	Units      []Unit    `json:"units,omitempty"`
@@ -49,6 +52,28 @@ type Source struct {
 	Hash    string `json:"hash"`    // SHA-256 of everything that was evaluated
 	Nixpkgs string `json:"nixpkgs"`
 	Cached  bool   `json:"evaluation_cached"`
+}
+
+// Plan says what a change would do to a machine.
+type Plan struct {
+	Changes bool     `json:"changes"`
+	Added   int      `json:"paths_added"`
+	Removed int      `json:"paths_removed"`
+	Bytes   int64    `json:"bytes"` // by which the closure grows
+	Stop    []string `json:"stop,omitempty"`
+	Start   []string `json:"start,omitempty"`
+	Restart []string `json:"restart,omitempty"`
+	Reload  []string `json:"reload,omitempty"`
+	Skip    []string `json:"skip,omitempty"`   // changed, but left alone
+	Reboot  []string `json:"reboot,omitempty"` // what only a reboot would bring in
+}
+
+// Reverted says that a machine went back to the system that it came from.
+type Reverted struct {
+	From string `json:"from"` // toplevel that was given up
+	To   string `json:"to"`
+	Why  string `json:"why"`
+	At   string `json:"at"` // UTC, RFC 3339
 }
 
 // Copied says what went to the machine.

@@ -1,0 +1,78 @@
+package nixos
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"fediversity.eu/slipway/methods/remote"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// Effect is what a switch would do to the units of a machine.
+type Effect struct {
+	Stop, Start, Restart, Reload []string
+	Skip                         []string // changed, but left alone
+	Reboot                       []string // what only a reboot would bring in: "kernel"
+}
+
+// dryScript prints what a switch to a system would do, and which parts of it
+// only a reboot would bring in.
+const dryScript = `
+exec </dev/null
+"$1"/bin/switch-to-configuration dry-activate 2>&1 || exit
+[ -e /run/booted-system ] || exit 0
+for part in kernel initrd kernel-modules; do
+  [ "$(readlink -f /run/booted-system/$part)" = "$(readlink -f "$1/$part")" ] || echo "reboot=$part"
+done; :`
+
+// DryRun asks a system that the machine has what a switch to it would do.
+func DryRun(ctx context.Context, conn *remote.Conn, toplevel string) (Effect, error) {
+	const what = "ask what the switch would do"
+	var said bytes.Buffer
+	err := step(ctx, conn, what, checkLimit, remote.Command{Script: dryScript, Args: []string{toplevel}, Stdout: &said})
+	if exit, ok := errors.AsType[*remote.ExitError](err); ok {
+		if exit.Status == int(lockHeld) {
+			return Effect{}, busySwitch(what)
+		}
+		return Effect{}, report.Refuse(what, fmt.Errorf("exit code %d:\n%s", exit.Status, strings.TrimSpace(said.String())), "nothing was changed")
+	}
+	if err != nil {
+		return Effect{}, err
+	}
+	return parseEffect(said.String()), nil
+}
+
+// parseEffect reads the lines of a dry activation (nixpkgs,
+// switch-to-configuration-ng): a sentence, a colon, and units set apart by
+// commas.
+func parseEffect(text string) Effect {
+	var e Effect
+	for line := range strings.Lines(text) {
+		if part, ok := strings.CutPrefix(line, "reboot="); ok {
+			e.Reboot = append(e.Reboot, strings.TrimSpace(part))
+			continue
+		}
+		sentence, units, ok := strings.Cut(line, ": ")
+		if !ok {
+			continue
+		}
+		list := map[string]*[]string{
+			"would stop the following units":                &e.Stop,
+			"would NOT stop the following changed units":    &e.Skip,
+			"would NOT restart the following changed units": &e.Skip,
+			"would start the following units":               &e.Start,
+			"would restart the following units":             &e.Restart,
+			"would reload the following units":              &e.Reload,
+		}[strings.TrimSpace(sentence)]
+		if list == nil {
+			continue
+		}
+		for unit := range strings.SplitSeq(strings.TrimSpace(units), ",") {
+			*list = append(*list, strings.TrimSpace(unit))
+		}
+	}
+	return e
+}

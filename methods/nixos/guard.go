@@ -1,0 +1,103 @@
+package nixos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"fediversity.eu/slipway/internal/tail"
+	"fediversity.eu/slipway/internal/wait"
+	"fediversity.eu/slipway/methods/remote"
+)
+
+// ErrReverted tells that a machine has decided to go back by itself to the
+// system that it came from.
+var ErrReverted = errors.New("the machine goes back to the system that it came from")
+
+// confirmScript decides between a confirmation and the guard: whoever makes the
+// link first. A switch without a guard has nothing to decide.
+const confirmScript = `
+[ -d "$1" ] || { echo gone; exit 0; }
+[ -e "$1/guard" ] || { echo confirmed; exit 0; }
+ln -s confirmed "$1/decision" 2>/dev/null
+readlink "$1/decision"
+rm -f /nix/var/nix/gcroots/slipway-before`
+
+// Confirm tells the machine that it can be reached. The error is ErrReverted
+// when that came too late.
+func (s Switch) Confirm(ctx context.Context, conn *remote.Conn) error {
+	var out tail.Tail
+	err := step(ctx, conn, "confirm the switch", lookLimit, remote.Command{Script: confirmScript, Args: []string{s.dir()}, Stdout: &out})
+	if err != nil {
+		return err
+	}
+	switch said := strings.TrimSpace(out.String()); said {
+	case "confirmed":
+		return nil
+	case "reverted":
+		return ErrReverted
+	default:
+		return fmt.Errorf("confirm the switch: the machine knows nothing of it (%q): it rebooted, or somebody cleaned up", said)
+	}
+}
+
+// Reverted is what a machine tells of how it went back by itself.
+type Reverted struct {
+	From, To string // toplevels
+	Why      string
+	Code     SwitchCode // of the switch back
+	At       string     // UTC, as RFC 3339 writes it
+}
+
+// String tells it in one line.
+func (r Reverted) String() string {
+	text := fmt.Sprintf("at %s the machine went back by itself from %s to %s: %s", r.At, r.From, r.To, r.Why)
+	if r.Code != switched {
+		text += fmt.Sprintf(" (the switch back ended with exit code %d)", r.Code)
+	}
+	return text
+}
+
+// WaitForRevert waits until a machine that goes back by itself has arrived, over
+// new connections as they can be had, and gives the one that is good then.
+func WaitForRevert(ctx context.Context, conn *remote.Conn, limit time.Duration) (*remote.Conn, Machine, error) {
+	var now *remote.Conn
+	var machine Machine
+	w := wait.For{What: "the machine to have gone back", Limit: limit, Try: lookLimit + 15*time.Second, Interval: time.Second}
+	err := w.Until(ctx, func(ctx context.Context) error {
+		if now == nil {
+			again, err := conn.Reconnect(ctx)
+			if err != nil {
+				return err
+			}
+			now = again
+		}
+		var err error
+		if machine, err = Inspect(ctx, now); err != nil {
+			_ = now.Close()
+			now = nil
+			return err
+		}
+		if len(machine.Guards) > 0 {
+			return fmt.Errorf("%s is at work", strings.Join(machine.Guards, ", "))
+		}
+		return nil
+	})
+	if err != nil {
+		if now != nil {
+			_ = now.Close()
+		}
+		return conn, machine, err
+	}
+	return now, machine, nil
+}
+
+const forgetScript = `rm -rf /var/lib/slipway/reverted /run/slipway/` + switchPrefix + `*`
+
+// Forget makes the machine forget that it went back: it has been told.
+func Forget(ctx context.Context, conn *remote.Conn) error {
+	_, err := output(ctx, conn, "note that the machine went back", stepLimit, forgetScript)
+	return err
+}

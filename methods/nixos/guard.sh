@@ -1,0 +1,74 @@
+# Brings the machine back to the system that it came from, unless somebody says
+# in time that it can still be reached. It was started before the switch and
+# needs nobody from then on.
+#
+# Arguments: a folder of its own, the unit of the switch, the toplevel that it
+# switches to, the toplevel before, how many seconds a confirmation may take,
+# and how many the switch may.
+dir=$1 unit=$2 to=$3 from=$4 confirm=$5 limit=$6
+# The tools of the system before: the other one is not proved yet.
+PATH=$from/sw/bin:/run/current-system/sw/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export PATH
+
+# A clock that nobody sets.
+up() {
+	read -r seconds _ </proc/uptime
+	echo "${seconds%.*}"
+}
+# A manager that is just being replaced says nothing.
+running() {
+	case $(systemctl show --value --property=SubState "$unit" 2>/dev/null) in
+	'' | running | start | start-* | stop | stop-* | final-*) return 0 ;;
+	esac
+	return 1
+}
+
+end=$(($(up) + 60))
+until [ -e "$dir/started" ]; do
+	if [ "$(up)" -ge "$end" ]; then
+		running || exit 0 # it was never started
+		break
+	fi
+	sleep 0.2
+done
+end=$(($(up) + limit)) why=
+while running; do
+	if [ "$(up)" -ge "$end" ]; then
+		why="the switch did not end within $limit s"
+		break
+	fi
+	sleep 0.5
+done
+if [ -z "$why" ]; then
+	why="within $confirm s of the switch, nobody confirmed over a new login that the machine can be reached"
+	end=$(($(up) + confirm))
+	until [ -L "$dir/decision" ] || [ "$(up)" -ge "$end" ]; do sleep 0.5; done
+fi
+
+# Whoever makes this link first has decided.
+ln -s reverted "$dir/decision" 2>/dev/null || exit 0
+echo "$why; going back to $from" >&2
+systemctl stop "$unit"
+echo "$from" >/run/slipway/switching
+code=11 end=$(($(up) + 120))
+while [ $code = 11 ] && [ "$(up)" -lt "$end" ]; do # as long as another switch is under way
+	"$from/bin/switch-to-configuration" test </dev/null
+	code=$?
+	[ $code != 11 ] || sleep 1
+done
+case $code in
+0 | 4) rm -f /run/slipway/switching ;;
+esac
+
+mkdir -p /var/lib/slipway
+{
+	echo "from=$to"
+	echo "to=$from"
+	echo "why=$why"
+	echo "code=$code"
+	echo "at=$(date -u '+%Y-%m-%dT%H:%M:%SZ')"
+} >/var/lib/slipway/reverted.new
+mv /var/lib/slipway/reverted.new /var/lib/slipway/reverted
+systemctl reset-failed "$unit" 2>/dev/null
+rm -f /nix/var/nix/gcroots/slipway-before
+exit 0

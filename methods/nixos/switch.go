@@ -1,0 +1,163 @@
+package nixos
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed" // the scripts that run on the machine
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"fediversity.eu/slipway/internal/tail"
+	"fediversity.eu/slipway/methods/remote"
+)
+
+// Switch is a change of a machine's system that was started on it. It runs
+// there as a transient unit with its output in the journal: it needs nobody to
+// stay connected, and a later connection finds it by its name.
+type Switch struct{ Unit string }
+
+const (
+	switchPrefix = "slipway-switch-" // brings the running machine to a system
+	commitPrefix = "slipway-commit-" // makes a system the default at boot
+	guardPrefix  = "slipway-guard-"  // brings the machine back
+)
+
+// dir is what the unit has in /run.
+func (s Switch) dir() string { return "/run/slipway/" + strings.TrimSuffix(s.Unit, ".service") }
+
+// guard is the unit that brings the machine back.
+func (s Switch) guard() string { return guardPrefix + strings.TrimPrefix(s.Unit, switchPrefix) }
+
+// Guarded gives the switch that a guard watches over.
+func Guarded(guard string) Switch {
+	return Switch{switchPrefix + strings.TrimPrefix(guard, guardPrefix)}
+}
+
+// Guard says when a machine goes back by itself. The zero Guard is none.
+type Guard struct {
+	From    string        // toplevel that it goes back to
+	Confirm time.Duration // how long after the switch a confirmation may take
+	Limit   time.Duration // how long the switch may take
+}
+
+//go:embed guard.sh
+var guardScript string
+
+//go:embed commit.sh
+var commitScript string
+
+// startScript starts first what would bring the machine back, then the switch.
+// That runs "test", which leaves the default at boot alone: a machine that
+// crashes on the way comes up in the system before.
+const startScript = `
+unit=$1 to=$2 dir=$3 guard=$4 from=$5
+mkdir -p "$dir" && printf '%s\n' "$to" > ` + pendingFile + ` || exit 1
+if [ -n "$from" ]; then
+  mkdir -p /nix/var/nix/gcroots && ln -sfn "$from" /nix/var/nix/gcroots/slipway-before && printf '%s' "$8" > "$dir/guard" || exit 1
+  systemd-run --unit="$guard" --description="Slipway goes back to $from unless confirmed" \
+    --service-type=exec --no-ask-password --quiet --collect \
+    -- "$(readlink -f /bin/sh)" "$dir/guard" "$dir" "$unit" "$to" "$from" "$6" "$7" </dev/null || exit 1
+fi
+systemd-run --unit="$unit" --description="Slipway switches to $to" \
+  --service-type=exec --no-ask-password --quiet --property=RemainAfterExit=yes \
+  ${LOCALE_ARCHIVE:+--setenv=LOCALE_ARCHIVE="$LOCALE_ARCHIVE"} \
+  -- "$to"/bin/switch-to-configuration test </dev/null && exec touch "$dir/started"
+status=$?
+[ -z "$from" ] || systemctl stop "$guard"
+exit $status`
+
+// StartSwitch starts to bring a machine to a toplevel, under a guard.
+func StartSwitch(ctx context.Context, conn *remote.Conn, toplevel string, g Guard) (Switch, error) {
+	s, err := newSwitch(switchPrefix)
+	if err != nil {
+		return s, err
+	}
+	return s, start(ctx, conn, "start the switch", startScript,
+		s.Unit, toplevel, s.dir(), s.guard(), g.From, seconds(g.Confirm), seconds(g.Limit), guardScript)
+}
+
+const startCommitScript = `
+unit=$1 dir=$2
+mkdir -p "$dir" && printf '%s\n' "$3" > ` + pendingFile + ` && printf '%s' "$5" > "$dir/commit" || exit 1
+exec systemd-run --unit="$unit" --description="Slipway makes $3 the default at boot" \
+  --service-type=exec --no-ask-password --quiet --property=RemainAfterExit=yes \
+  -- "$(readlink -f /bin/sh)" "$dir/commit" "$3" "$4" </dev/null`
+
+// StartCommit starts to make a system the one that the machine boots next: in
+// the profile, as a new generation or as the one that is given, and for the boot
+// loader.
+func StartCommit(ctx context.Context, conn *remote.Conn, toplevel string, generation int) (Switch, error) {
+	s, err := newSwitch(commitPrefix)
+	if err != nil {
+		return s, err
+	}
+	number := ""
+	if generation > 0 {
+		number = strconv.Itoa(generation)
+	}
+	return s, start(ctx, conn, "make the system the default at boot", startCommitScript, s.Unit, s.dir(), toplevel, number, commitScript)
+}
+
+func newSwitch(prefix string) (Switch, error) {
+	var id [5]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return Switch{}, fmt.Errorf("name the switch: %w", err)
+	}
+	return Switch{prefix + time.Now().UTC().Format("20060102-150405-") + hex.EncodeToString(id[:]) + ".service"}, nil
+}
+
+func seconds(d time.Duration) string { return strconv.Itoa(int((d + time.Second - 1) / time.Second)) }
+
+func start(ctx context.Context, conn *remote.Conn, what, script string, args ...string) error {
+	var said tail.Tail
+	err := step(ctx, conn, what, stepLimit, remote.Command{Script: script, Args: args, Stderr: &said})
+	if exit, ok := errors.AsType[*remote.ExitError](err); ok {
+		return &NotStartedError{What: what, Status: exit.Status, Said: strings.TrimSpace(said.String())}
+	}
+	return err
+}
+
+// NotStartedError is a switch that surely did not start.
+type NotStartedError struct {
+	What   string
+	Status int
+	Said   string
+}
+
+// Error gives what the machine said.
+func (e *NotStartedError) Error() string {
+	return fmt.Sprintf("%s: exit status %d: %s", e.What, e.Status, e.Said)
+}
+
+// collectScript takes away a unit that ended, so that it neither makes the
+// machine degraded nor stays in the way. Only a change that ended well is no
+// longer pending: any other is done again by the next run.
+const collectScript = `
+systemctl stop "$1" 2>/dev/null; systemctl reset-failed "$1" 2>/dev/null
+[ "$2" = 0 ] && rm -f ` + pendingFile + `
+[ -z "$3" ] || rm -rf "$3"
+readlink -f /run/current-system; readlink ` + systemProfile + `; :`
+
+// Collect ends what is left of a switch on the machine, and looks which system
+// runs now and which generation is the default.
+func Collect(ctx context.Context, conn *remote.Conn, s Switch, ended *Switched) error {
+	var out tail.Tail
+	how, dir := "signal", s.dir()
+	if ended.exited() {
+		how = strconv.Itoa(int(ended.Code))
+	}
+	if ended.Guarded {
+		dir = "" // its guard still needs it
+	}
+	err := step(ctx, conn, "collect the switch", stepLimit, remote.Command{Script: collectScript, Args: []string{s.Unit, how, dir}, Stdout: &out})
+	if err != nil {
+		return err
+	}
+	current, profile, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
+	ended.Current, ended.Generation = storePath(current), generationOf(profile)
+	return nil
+}

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -216,6 +217,7 @@ type running struct {
 	stdout *bytes.Buffer
 	ended  chan error
 	record string
+	pid    string // file with the number of the process
 	began  time.Time
 	args   []string
 }
@@ -225,8 +227,10 @@ func (w *world) start(changes map[string]string, args ...string) *running {
 	environment := w.with(changes)
 	r := &running{
 		w: w, stderr: newWatched(), stdout: &bytes.Buffer{}, ended: make(chan error, 1),
-		record: filepath.Join(w.t.TempDir(), "record.json"), began: time.Now(), args: args,
+		began: time.Now(), args: args,
 	}
+	dir := w.t.TempDir()
+	r.record, r.pid = filepath.Join(dir, "record.json"), filepath.Join(dir, "pid")
 	environment["REPORT"] = r.record
 	ctx, stop := context.WithCancel(w.t.Context())
 	r.stop = stop
@@ -234,11 +238,24 @@ func (w *world) start(changes map[string]string, args ...string) *running {
 	path := binary(w.t)
 	go func() {
 		r.ended <- child.Command{
-			Path: path, Args: args, Env: pairs(environment), Dir: w.dir,
+			Path: "/bin/sh", Args: append([]string{"-c", `echo $$ >"$0"; exec "$@"`, r.pid, path}, args...),
+			Env: pairs(environment), Dir: w.dir,
 			Stdout: r.stdout, Stderr: r.stderr, Grace: time.Minute,
 		}.Run(ctx)
 	}()
 	return r
+}
+
+// kill ends a run as nobody can prepare for (SIGKILL).
+func (r *running) kill() {
+	r.w.t.Helper()
+	text, err := os.ReadFile(r.pid)
+	assert.NilError(r.w.t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	assert.NilError(r.w.t, err)
+	assert.NilError(r.w.t, syscall.Kill(pid, syscall.SIGKILL))
+	assert.Assert(r.w.t, <-r.ended != nil)
+	r.stop()
 }
 
 func (r *running) wait() outcome {
@@ -308,9 +325,23 @@ func (r *running) await(text string) {
 	}
 }
 
+// tryOn tells whether a script on the guest ended well.
+func (w *world) tryOn(g *guest.Guest, script string) bool {
+	w.t.Helper()
+	_, err := w.witness(g, script)
+	return err == nil
+}
+
 // on runs a script on the guest with the ssh of the host, as a witness that is
 // none of ours.
 func (w *world) on(g *guest.Guest, script string) string {
+	w.t.Helper()
+	out, err := w.witness(g, script)
+	assert.NilError(w.t, err, "%s", out)
+	return strings.TrimSpace(out)
+}
+
+func (w *world) witness(g *guest.Guest, script string) (string, error) {
 	w.t.Helper()
 	access := g.Access()
 	known := filepath.Join(w.dir, "known_hosts")
@@ -323,8 +354,7 @@ func (w *world) on(g *guest.Guest, script string) string {
 			access.User + "@" + access.Host, script,
 		},
 	}.Output(w.t.Context())
-	assert.NilError(w.t, err, "%s", out)
-	return strings.TrimSpace(string(out))
+	return string(out), err
 }
 
 var _ io.Writer = testWriter{}

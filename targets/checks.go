@@ -60,6 +60,16 @@ func (Checks) DeploymentInterruptions(ctx context.Context) error {
 	return run(ctx, "checks-deployment-interruptions")
 }
 
+// DeploymentConfirm breaks the way in, and kills the deployer, at moments of a switch: the machine comes back by itself.
+func (Checks) DeploymentConfirm(ctx context.Context) error {
+	return run(ctx, "checks-deployment-confirm")
+}
+
+// DeploymentRollback goes back to generations, plans, and leaves what is not proved out of the boot loader.
+func (Checks) DeploymentRollback(ctx context.Context) error {
+	return run(ctx, "checks-deployment-rollback")
+}
+
 // DeploymentCiEnvironment deploys with no HOME, no terminal, a minimal environment and a read-only checkout.
 func (Checks) DeploymentCiEnvironment(ctx context.Context) error {
 	return run(ctx, "checks-deployment-ci-environment")

@@ -26,7 +26,6 @@ const (
 type Switched struct {
 	Code       SwitchCode
 	Result     string // as systemd calls it: "success", "exit-code", "signal"
-	Guarded    bool   // a guard waits for its confirmation
 	Current    string // toplevel that runs now
 	Generation int    // of the profile now
 }

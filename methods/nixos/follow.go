@@ -24,7 +24,6 @@ while [ $n -lt 20 ]; do
   n=$((n+1)); sleep 0.1
 done
 systemctl show --property=LoadState,ActiveState,SubState,Result,ExecMainCode,ExecMainStatus,InvocationID "$1"
-[ ! -e "$3/guard" ] || echo Guarded=yes
 [ ! -L "$3/decision" ] || echo "Decision=$(readlink "$3/decision")"
 id=$(systemctl show --value --property=InvocationID "$1")
 [ -n "$id" ] || exit 0
@@ -132,5 +131,5 @@ func (f followed) switched() (Switched, error) {
 	if code := f.properties["ExecMainCode"]; code == "2" || code == "3" {
 		result = "signal"
 	}
-	return Switched{Code: SwitchCode(status), Result: result, Guarded: f.properties["Guarded"] != ""}, nil
+	return Switched{Code: SwitchCode(status), Result: result}, nil
 }

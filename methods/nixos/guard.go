@@ -22,14 +22,35 @@ const confirmScript = `
 [ -d "$1" ] || { echo gone; exit 0; }
 [ -e "$1/guard" ] || { echo confirmed; exit 0; }
 ln -s confirmed "$1/decision" 2>/dev/null
-readlink "$1/decision"
+decision=$(readlink "$1/decision")
+echo "$decision"
+[ "$decision" = confirmed ] || exit 0
+systemctl stop "$2" 2>/dev/null
 rm -f /nix/var/nix/gcroots/slipway-before`
 
-// Confirm tells the machine that it can be reached. The error is ErrReverted
-// when that came too late.
+// Confirm tells the machine for good that it can be reached. The error is
+// ErrReverted when that came too late.
 func (s Switch) Confirm(ctx context.Context, conn *remote.Conn) error {
+	return s.tell(ctx, conn, "confirm the switch", confirmScript)
+}
+
+// signScript shows the guard that the run is there: by the machine's own clock,
+// which nobody sets.
+const signScript = `
+[ -d "$1" ] || { echo gone; exit 0; }
+read -r now _ </proc/uptime
+echo "${now%.*}" > "$1/sign.new" && mv "$1/sign.new" "$1/sign" || exit 1
+readlink "$1/decision" || echo confirmed`
+
+// Show shows the machine that the run is there, which gives it time until the
+// next sign. The error is ErrReverted when that came too late.
+func (s Switch) Show(ctx context.Context, conn *remote.Conn) error {
+	return s.tell(ctx, conn, "show the machine that it can be reached", signScript)
+}
+
+func (s Switch) tell(ctx context.Context, conn *remote.Conn, what, script string) error {
 	var out tail.Tail
-	err := step(ctx, conn, "confirm the switch", lookLimit, remote.Command{Script: confirmScript, Args: []string{s.dir()}, Stdout: &out})
+	err := step(ctx, conn, what, lookLimit, remote.Command{Script: script, Args: []string{s.dir(), s.guard()}, Stdout: &out})
 	if err != nil {
 		return err
 	}
@@ -39,7 +60,7 @@ func (s Switch) Confirm(ctx context.Context, conn *remote.Conn) error {
 	case "reverted":
 		return ErrReverted
 	default:
-		return fmt.Errorf("confirm the switch: the machine knows nothing of it (%q): it rebooted, or somebody cleaned up", said)
+		return fmt.Errorf("%s: the machine knows nothing of the switch (%q): it rebooted, or somebody cleaned up", what, said)
 	}
 }
 

@@ -1,10 +1,11 @@
-# Brings the machine back to the system that it came from, unless somebody says
-# in time that it can still be reached. It was started before the switch and
-# needs nobody from then on.
+# Brings the machine back to the system that it came from, unless the run that
+# switches it confirms in the end that it can still be reached. Until then that
+# run shows every now and then that it is there. This was started before the
+# switch, and needs nobody from then on.
 #
 # Arguments: a folder of its own, the unit of the switch, the toplevel that it
-# switches to, the toplevel before, how many seconds a confirmation may take,
-# and how many the switch may.
+# switches to, the toplevel before, how many seconds may pass without a sign of
+# the run, and how many the switch may take.
 dir=$1 unit=$2 to=$3 from=$4 confirm=$5 limit=$6
 # The tools of the system before: the other one is not proved yet.
 PATH=$from/sw/bin:/run/current-system/sw/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -40,9 +41,12 @@ while running; do
 	sleep 0.5
 done
 if [ -z "$why" ]; then
-	why="within $confirm s of the switch, nobody confirmed over a new login that the machine can be reached"
-	end=$(($(up) + confirm))
-	until [ -L "$dir/decision" ] || [ "$(up)" -ge "$end" ]; do sleep 0.5; done
+	why="for $confirm s after the switch, nobody showed over a new login that the machine can be reached"
+	sign=$(up)
+	until [ -L "$dir/decision" ] || [ "$(up)" -ge $((sign + confirm)) ]; do
+		sleep 0.5
+		[ ! -s "$dir/sign" ] || read -r sign <"$dir/sign"
+	done
 fi
 
 # Whoever makes this link first has decided.

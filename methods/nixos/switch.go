@@ -55,6 +55,7 @@ var commitScript string
 // crashes on the way comes up in the system before.
 const startScript = `
 unit=$1 to=$2 dir=$3 guard=$4 from=$5
+rm -rf /run/slipway/` + switchPrefix + `* /run/slipway/` + commitPrefix + `*
 mkdir -p "$dir" && printf '%s\n' "$to" > ` + pendingFile + ` || exit 1
 if [ -n "$from" ]; then
   mkdir -p /nix/var/nix/gcroots && ln -sfn "$from" /nix/var/nix/gcroots/slipway-before && printf '%s' "$8" > "$dir/guard" || exit 1
@@ -139,21 +140,17 @@ func (e *NotStartedError) Error() string {
 const collectScript = `
 systemctl stop "$1" 2>/dev/null; systemctl reset-failed "$1" 2>/dev/null
 [ "$2" = 0 ] && rm -f ` + pendingFile + `
-[ -z "$3" ] || rm -rf "$3"
 readlink -f /run/current-system; readlink ` + systemProfile + `; :`
 
 // Collect ends what is left of a switch on the machine, and looks which system
 // runs now and which generation is the default.
 func Collect(ctx context.Context, conn *remote.Conn, s Switch, ended *Switched) error {
 	var out tail.Tail
-	how, dir := "signal", s.dir()
+	how := "signal"
 	if ended.exited() {
 		how = strconv.Itoa(int(ended.Code))
 	}
-	if ended.Guarded {
-		dir = "" // its guard still needs it
-	}
-	err := step(ctx, conn, "collect the switch", stepLimit, remote.Command{Script: collectScript, Args: []string{s.Unit, how, dir}, Stdout: &out})
+	err := step(ctx, conn, "collect the switch", stepLimit, remote.Command{Script: collectScript, Args: []string{s.Unit, how}, Stdout: &out})
 	if err != nil {
 		return err
 	}

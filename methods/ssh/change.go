@@ -18,7 +18,7 @@ import (
 // change is one change of a machine's system, from the lock to the verdict:
 //
 //	begin   lock the machine, and settle what an earlier run left
-//	to      switch under a guard → confirm over a new login → judge
+//	to      switch under a guard → log in anew → judge → confirm over a new login
 //	        → make it the default at boot → reboot where that is asked for
 //
 // What is not proved is never the default at boot, and a machine that can't be
@@ -94,32 +94,83 @@ func (c *change) window(calm time.Duration) verdict.Window {
 	return verdict.Window{Calm: calm, Limit: time.Duration(c.verdict.Limit)}
 }
 
-// to brings the machine to a system, and proves it there.
+// to brings the machine to a system, proves it there, and makes it the default
+// at boot.
 func (c *change) to(ctx context.Context, d destination) error {
 	if err := nixos.Check(ctx, c.conn, d.toplevel, c.Log); err != nil {
 		return c.inhibited(ctx, d, err)
 	}
 	c.Record.Changed = true
 	guard := c.guard()
-	ended, err := c.activate(ctx, d.toplevel, guard)
+	s, ended, err := c.activate(ctx, d.toplevel, guard)
 	if err != nil {
 		return err
 	}
 	code := int(ended.Code)
 	c.Record.Switch = &code
-	if err := ended.Err(d.toplevel); err != nil {
-		if report.CodeOf(err) == report.RebootNeeded {
-			return c.byReboot(ctx, d, err)
-		}
-		return c.halfway(ctx, ended, d, err)
+	why := c.prove(ctx, s, ended, d, guard)
+	if ctx.Err() == nil {
+		err = c.confirm(ctx, s, guard)
 	}
-	if err := judge(ctx, c.conn, c.Run, c.window(verdict.CalmAfterSwitch), code); err != nil {
-		return c.unproved(ctx, err)
+	if errors.Is(err, nixos.ErrReverted) {
+		return c.wentBack(ctx, d.toplevel, guard, err)
+	}
+	if err != nil || ctx.Err() != nil {
+		return c.leave(ctx, guard, errors.Join(why, err))
+	}
+	switch {
+	case report.CodeOf(why) == report.RebootNeeded:
+		return c.byReboot(ctx, d, why)
+	case why != nil && ended.Untouched(d.toplevel):
+		return why
+	case why != nil:
+		return c.unproved(ctx, why)
 	}
 	if err := c.commit(ctx, d); err != nil {
 		return err
 	}
 	return c.reboot(ctx, d, c.keys.Reboot == rebootAlways)
+}
+
+// prove tells what is wrong with the system that was switched to. Its guard is
+// shown all the while that the machine can be reached. When contact is lost, it
+// is looked for once more.
+func (c *change) prove(ctx context.Context, s nixos.Switch, ended nixos.Switched, d destination, guard nixos.Guard) error {
+	if err := ended.Err(d.toplevel); err != nil {
+		return err
+	}
+	once := func() error {
+		defer c.show(ctx, s, guard)()
+		return judge(ctx, c.conn, c.Run, c.window(verdict.CalmAfterSwitch), int(ended.Code))
+	}
+	why := once()
+	if ctx.Err() == nil && report.CodeOf(why) == report.Unknown && c.login(ctx, s, guard) == nil {
+		return once()
+	}
+	return why
+}
+
+// show shows the guard, until what it returns is called, that the run is there.
+func (c *change) show(ctx context.Context, s nixos.Switch, guard nixos.Guard) (stop func()) {
+	if guard.From == "" {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	conn, ended := c.conn, make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(guard.Confirm / 4)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				_ = s.Show(ctx, conn) // whoever judges sees for himself that contact is lost
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-ended }
 }
 
 // guard is what brings the machine back, where that is wanted and possible.
@@ -134,83 +185,93 @@ func (c *change) guard() nixos.Guard {
 	return nixos.Guard{From: c.machine.Current, Confirm: time.Duration(c.keys.Confirm), Limit: time.Duration(c.keys.Limit)}
 }
 
-// activate runs the switch to its end, and confirms that the machine can still
-// be reached.
-func (c *change) activate(ctx context.Context, toplevel string, guard nixos.Guard) (nixos.Switched, error) {
+// activate runs the switch to its end, and logs in anew.
+func (c *change) activate(ctx context.Context, toplevel string, guard nixos.Guard) (nixos.Switch, nixos.Switched, error) {
 	log := c.Log.In("switch")
 	log.Infof("to %s", toplevel)
 	defer c.Record.Time("switch")()
 	s, err := nixos.StartSwitch(ctx, c.conn, toplevel, guard)
 	if _, ok := errors.AsType[*nixos.NotStartedError](err); ok {
-		return nixos.Switched{}, report.Fail("switch to the new system", err, "the running system was not changed")
+		return s, nixos.Switched{}, report.Fail("switch to the new system", err, "the running system was not changed")
 	}
 	if err != nil {
-		return nixos.Switched{}, c.leave(ctx, guard, err)
+		return s, nixos.Switched{}, c.leave(ctx, guard, err)
 	}
 	conn, ended, err := nixos.Follow(ctx, c.conn, s, time.Duration(c.keys.Limit), c.Log)
 	c.adopt(conn)
 	if err == nil {
-		err = c.confirm(ctx, s, guard)
+		log.Infof("logging in anew")
+		err = c.login(ctx, s, guard)
 	}
 	if errors.Is(err, nixos.ErrReverted) {
-		return ended, c.wentBack(ctx, toplevel, guard, err)
+		return s, ended, c.wentBack(ctx, toplevel, guard, err)
 	}
 	if err != nil {
-		return ended, c.leave(ctx, guard, err)
+		return s, ended, c.leave(ctx, guard, err)
 	}
-	ended.Guarded = false
 	if err := nixos.Collect(ctx, c.conn, s, &ended); err != nil {
-		return ended, err
+		return s, ended, err
 	}
-	return ended, c.relock(ctx)
+	return s, ended, c.relock(ctx)
 }
 
 // leave says what happens on the machine after this run.
 func (c *change) leave(ctx context.Context, guard nixos.Guard, err error) error {
 	if ctx.Err() != nil && guard.From != "" {
-		c.Log.In("switch").Warnf("the machine goes back to %s by itself, unless a run confirms within %s of the switch", guard.From, guard.Confirm)
+		c.Log.In("switch").Warnf("the machine goes back to %s by itself, unless a run takes over within %s", guard.From, guard.Confirm)
 	}
 	return err
 }
 
-// confirm logs in anew, and tells the machine so: a system that nobody can log
-// in to any more is none to stay with, however well its units are.
+// login logs in anew, and shows the machine so: a system that nobody can log in
+// to any more is none to stay with, however well its units are.
+func (c *change) login(ctx context.Context, s nixos.Switch, guard nixos.Guard) error {
+	return c.anew(ctx, guard, s.Show)
+}
+
+// confirm logs in anew, and tells the machine for good that it can be reached.
 func (c *change) confirm(ctx context.Context, s nixos.Switch, guard nixos.Guard) error {
-	limit := guard.Confirm
-	if limit == 0 {
-		limit = time.Second // one try
-	}
-	w := wait.For{What: "a new login", Limit: limit, Interval: time.Second}
-	if limit < 10*time.Second {
-		w.Interval = limit / 10
-	}
-	err := w.Until(ctx, func(ctx context.Context) error {
+	return c.anew(ctx, guard, s.Confirm)
+}
+
+// anew makes a new connection, and tells the machine over it. Under a guard it is
+// tried for as long as that waits; the error is ErrReverted then.
+func (c *change) anew(ctx context.Context, guard nixos.Guard, tell func(context.Context, *remote.Conn) error) error {
+	login := func(ctx context.Context) error {
 		conn, err := c.conn.Reconnect(ctx)
 		if err != nil {
 			return err
 		}
-		if err := s.Confirm(ctx, conn); err != nil {
+		if err := tell(ctx, conn); err != nil {
 			_ = conn.Close()
-			if errors.Is(err, nixos.ErrReverted) {
-				return wait.Stop(err)
-			}
 			return err
 		}
 		c.adopt(conn)
 		return nil
-	})
-	timeout, ok := errors.AsType[*wait.TimeoutError](err)
-	switch {
-	case !ok:
+	}
+	if guard.From == "" {
+		err := login(ctx)
+		if err != nil && ctx.Err() == nil {
+			return &report.Fault{
+				Code: report.Unhealthy, What: "log in to the new system", Why: err,
+				Hint: "the machine runs, but lets this run in no more, and nothing brings it back: look at its console",
+			}
+		}
 		return err
-	case guard.From != "":
+	}
+	w := wait.For{What: "a new login", Limit: guard.Confirm, Interval: min(time.Second, guard.Confirm/10)}
+	err := w.Until(ctx, func(ctx context.Context) error {
+		err := login(ctx)
+		if errors.Is(err, nixos.ErrReverted) {
+			return wait.Stop(err)
+		}
+		return err
+	})
+	if timeout, ok := errors.AsType[*wait.TimeoutError](err); ok {
 		c.Log.In("switch").Warnf("no new login: %v", timeout.Last)
 		return fmt.Errorf("%w: %w", nixos.ErrReverted, timeout)
 	}
-	return &report.Fault{
-		Code: report.Unhealthy, What: "log in to the new system", Why: err,
-		Hint: fmt.Sprintf("the machine runs, but lets this run in no more; on its console, run %s/bin/switch-to-configuration test", c.machine.Current),
-	}
+	return err
 }
 
 // wentBack waits for a machine that goes back by itself, and tells both what
@@ -257,14 +318,6 @@ func (c *change) judgedAgain(ctx context.Context) string {
 	return "the system that it went back to is healthy"
 }
 
-// halfway ends a switch that failed.
-func (c *change) halfway(ctx context.Context, ended nixos.Switched, d destination, why error) error {
-	if ended.Untouched(d.toplevel) {
-		return why
-	}
-	return c.unproved(ctx, why)
-}
-
 // unproved ends a change that can't be judged healthy: where that is wanted, the
 // machine is brought back.
 func (c *change) unproved(ctx context.Context, why error) error {
@@ -277,7 +330,7 @@ func (c *change) unproved(ctx context.Context, why error) error {
 		return why
 	}
 	c.Log.In("switch").Warnf("not healthy; going back to %s", back)
-	ended, err := c.activate(ctx, back, nixos.Guard{})
+	_, ended, err := c.activate(ctx, back, nixos.Guard{})
 	if err == nil {
 		err = ended.Err(back)
 	}

@@ -46,12 +46,12 @@ func TestDeploymentSwitchCodes(t *testing.T) {
 		{
 			name: "the activation script fails", more: `system.activationScripts.bad = "echo no good >&2; false";`,
 			code: report.Failed, says: "the activation script failed (exit code 2)",
-			left: func(toplevel string) string { return toplevel + "\n" + toplevel },
+			left: func(toplevel string) string { return toplevel + "\n" + deployed.record.Toplevel },
 		},
 		{
 			name: "a unit fails", more: `systemd.services.broken = { wantedBy = [ "multi-user.target" ]; serviceConfig.ExecStart = "/bin/false"; };`,
 			code: report.Unhealthy, says: "broken.service: failed",
-			left: func(toplevel string) string { return toplevel + "\n" + toplevel },
+			left: func(toplevel string) string { return toplevel + "\n" + deployed.record.Toplevel },
 		},
 		{
 			name: "the init interface differs", more: `system.initInterfaceVersion = "other";`,

@@ -135,7 +135,7 @@ const hashLength = 33
 // letter follows.
 func nameAndVersion(path string) (name, version string) {
 	base := path[strings.LastIndexByte(path, '/')+1:]
-	if len(base) > hashLength {
+	if len(base) >= hashLength {
 		base = base[hashLength:]
 	}
 	for i := 0; i+1 < len(base); i++ {

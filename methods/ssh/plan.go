@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,7 +116,7 @@ func send(ctx context.Context, run *methods.Run, conn *remote.Conn, machine nixo
 // show prints a plan for a person.
 func show(out io.Writer, before, after string, d nixos.Difference, e nixos.Effect) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "from %s\n  to %s\n\n", orNone(before), after)
+	fmt.Fprintf(&b, "from %s\n  to %s\n\n", cmp.Or(before, "nothing"), after)
 	for _, p := range d.Packages {
 		fmt.Fprintf(&b, "  %s  %s\n", p, signed(p.Bytes))
 	}

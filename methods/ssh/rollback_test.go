@@ -57,7 +57,7 @@ func TestAPlanIsShown(t *testing.T) {
 	)
 	var out bytes.Buffer
 	assert.NilError(t, show(&out, "", "/nix/store/new", d, nixos.Effect{Restart: []string{"nginx.service", "x.service"}, Reboot: []string{"kernel"}}))
-	assert.Equal(t, out.String(), `from no system of its profile
+	assert.Equal(t, out.String(), `from nothing
   to /nix/store/new
 
   ~ nginx 1.24 → 1.26  -2.0 MiB

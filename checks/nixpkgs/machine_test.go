@@ -55,17 +55,24 @@ func (m machine) host() string { return m.guest.Access().User + "@" + m.guest.Ac
 // outputs as one.
 func (m machine) run(t *testing.T, script string) (int, string) {
 	t.Helper()
+	out, err := m.try(t, script)
+	var failure *child.Error
+	if errors.As(err, &failure) && failure.ExitCode >= 0 && failure.ExitCode != 255 {
+		return failure.ExitCode, out
+	}
+	assert.NilError(t, err)
+	return 0, out
+}
+
+// try is run for a machine that may not be there.
+func (m machine) try(t *testing.T, script string) (string, error) {
+	t.Helper()
 	var out bytes.Buffer
 	err := child.Command{
 		Path: "ssh", Env: m.nix.env, Stdout: &out,
-		Args: append(append([]string{}, m.ssh...), m.host(), "exec 2>&1; "+script),
+		Args: append(append([]string{"-o", "ConnectTimeout=20"}, m.ssh...), m.host(), "exec 2>&1; "+script),
 	}.Run(t.Context())
-	var failure *child.Error
-	if errors.As(err, &failure) && failure.ExitCode >= 0 && failure.ExitCode != 255 {
-		return failure.ExitCode, out.String()
-	}
-	assert.NilError(t, err)
-	return 0, out.String()
+	return out.String(), err
 }
 
 // must runs a script that has to succeed and returns what it said.

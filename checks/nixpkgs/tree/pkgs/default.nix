@@ -74,6 +74,21 @@ in
     ln -s /usr/lib/systemd/systemd $out/lib/systemd/systemd
   '';
 
+  linuxPackages = self.linuxPackagesFor "6.12.57";
+  linuxPackages_latest = self.linuxPackagesFor "6.17.7";
+  # A kernel is its version, and boots nothing: the machine has one of its own.
+  linuxPackagesFor = version: {
+    kernel =
+      self.runCommand "linux-${version}" { } ''
+        mkdir -p $out/lib/modules/${version}
+        echo "stand-in for the kernel ${version}" >$out/bzImage
+      ''
+      // {
+        inherit version;
+        modDirVersion = version;
+      };
+  };
+
   nginx = standIn "nginx-standin" "nginx" ./nginx.sh;
   forgejo = standIn "forgejo-standin" "gitea" ./forgejo.sh;
   forgejo-lts = self.forgejo;

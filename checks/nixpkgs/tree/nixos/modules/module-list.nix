@@ -18,6 +18,7 @@
   ./services/postgresql.nix
   ./system/activation.nix
   ./system/boot-loader.nix
+  ./system/kernel.nix
   ./system/switch.nix
   ./system/toplevel.nix
   ./systemd/manager.nix

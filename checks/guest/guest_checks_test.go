@@ -17,10 +17,18 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 	"gotest.tools/v3/poll"
+
+	"fediversity.eu/slipway/checks/guest/debian"
 )
 
 func TestGuestVM(t *testing.T)        { behaves(t, options(t, VM)) }
 func TestGuestContainer(t *testing.T) { behaves(t, options(t, Container)) }
+
+func TestGuestContainerOfAnOlderSuite(t *testing.T) {
+	o := options(t, Container)
+	o.Suite = debian.Bookworm
+	behaves(t, o)
+}
 
 // behaves is what holds for every kind of guest.
 func behaves(t *testing.T, o Options) {

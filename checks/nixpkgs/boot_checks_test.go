@@ -56,7 +56,11 @@ func (m machine) switched(t *testing.T, toplevel, verb string) {
 }
 
 func TestSwitchedContainerBootsWhatItsRecordNames(t *testing.T) {
-	m := bootMachine(t, guest.Container)
+	onContainers(t, switchedContainerBootsWhatItsRecordNames)
+}
+
+func switchedContainerBootsWhatItsRecordNames(t *testing.T, m machine) {
+	t.Helper()
 	old := m.install(t, module("old", ""))
 	m.through(t, m.reboot(t))
 	assert.Equal(t, m.must(t, "ls -d /run/booted-system /run/current-system 2>/dev/null || echo plain"), "plain")

@@ -68,7 +68,7 @@ in
   # The machine's own service manager, under the names it has in a package.
   systemd = self.runCommand "systemd" { meta.mainProgram = "systemctl"; } ''
     mkdir -p $out/bin $out/lib/systemd
-    for program in journalctl systemctl systemd-analyze systemd-notify systemd-run systemd-tmpfiles; do
+    for program in journalctl loginctl systemctl systemd-analyze systemd-notify systemd-run systemd-tmpfiles; do
       ln -s /usr/bin/$program $out/bin/$program
     done
     ln -s /usr/lib/systemd/systemd $out/lib/systemd/systemd

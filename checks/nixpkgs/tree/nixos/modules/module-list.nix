@@ -5,6 +5,7 @@
   ./config/boot.nix
   ./config/etc.nix
   ./config/file-systems.nix
+  ./config/linger.nix
   ./config/networking.nix
   ./config/nix.nix
   ./config/security.nix
@@ -24,4 +25,5 @@
   ./systemd/manager.nix
   ./systemd/tmpfiles.nix
   ./systemd/units.nix
+  ./systemd/user.nix
 ]

@@ -5,7 +5,6 @@ package guest
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -214,33 +213,6 @@ func TestGuestVMInAFolderWithALongName(t *testing.T) {
 	o.Dir = filepath.Join(o.Dir, strings.Repeat("long, with 'quotes' ", 8))
 	g := boot(t, o)
 	assert.Equal(t, sh(t, g, "hostname"), "web")
-}
-
-func TestGuestContainersInParallel(t *testing.T) {
-	o := options(t, Container)
-	guests := make(chan *Guest, 8)
-	for i := range cap(guests) {
-		o := o
-		o.Dir = fmt.Sprint(o.Dir, i)
-		go func() {
-			g, err := Boot(t.Context(), o)
-			assert.Check(t, err)
-			guests <- g
-		}()
-	}
-	names := map[string]bool{}
-	for range cap(guests) {
-		g := <-guests
-		if g == nil {
-			continue
-		}
-		out, err := g.access.run(t.Context(), "cat /etc/ssh/ssh_host_ed25519_key.pub")
-		assert.Check(t, err)
-		names[string(out)] = true
-		assert.Check(t, g.Close())
-		assertNothingLeft(t, g.dir, groups(g))
-	}
-	assert.Equal(t, len(names), cap(guests))
 }
 
 func TestGuestContainerHasNoPowerOfItsOwn(t *testing.T) {

@@ -213,6 +213,10 @@ func TestGuestVMInAFolderWithALongName(t *testing.T) {
 	o.Dir = filepath.Join(o.Dir, strings.Repeat("long, with 'quotes' ", 8))
 	g := boot(t, o)
 	assert.Equal(t, sh(t, g, "hostname"), "web")
+	// What would be said of it if it did not answer.
+	posture := g.engine.(*vm).posture(t.Context())
+	assert.Check(t, cmp.Contains(posture, `the machine is "running"`))
+	assert.Check(t, cmp.Contains(posture, "RIP="))
 }
 
 func TestGuestContainerHasNoPowerOfItsOwn(t *testing.T) {

@@ -153,6 +153,26 @@ func (l *identityLine) introduce(ctx context.Context, id identity) error {
 // two seconds is usual.
 const listenLimit = 30 * time.Second
 
+// posture is what QEMU knows of a machine that does not answer: whether it runs,
+// where its processor is, and which interrupts wait.
+func (v *vm) posture(ctx context.Context) string {
+	monitor, err := qemu.DialMonitor(ctx, v.dir)
+	if err != nil {
+		return err.Error()
+	}
+	defer monitor.Close()
+	status, err := monitor.Status(ctx)
+	text := fmt.Sprintf("--- QEMU: the machine is %q (%v)\n", status, err)
+	for _, question := range []string{"info registers", "info pic", "info chardev"} {
+		said, err := monitor.Human(ctx, question)
+		if err != nil {
+			said = err.Error()
+		}
+		text += fmt.Sprintf("--- QEMU: %s\n%.1500s\n", question, said)
+	}
+	return text
+}
+
 // ports asks QEMU which ports the forwards got.
 func (v *vm) ports(ctx context.Context) (map[int]int, error) {
 	monitor, err := qemu.DialMonitor(ctx, v.dir)

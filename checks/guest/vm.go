@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"fediversity.eu/slipway/checks/guest/debian"
@@ -162,15 +163,16 @@ func (v *vm) posture(ctx context.Context) string {
 	}
 	defer monitor.Close()
 	status, err := monitor.Status(ctx)
-	text := fmt.Sprintf("--- QEMU: the machine is %q (%v)\n", status, err)
+	var text strings.Builder
+	fmt.Fprintf(&text, "--- QEMU: the machine is %q (%v)\n", status, err)
 	for _, question := range []string{"info registers", "info pic", "info chardev"} {
 		said, err := monitor.Human(ctx, question)
 		if err != nil {
 			said = err.Error()
 		}
-		text += fmt.Sprintf("--- QEMU: %s\n%.1500s\n", question, said)
+		fmt.Fprintf(&text, "--- QEMU: %s\n%.1500s\n", question, said)
 	}
-	return text
+	return text.String()
 }
 
 // ports asks QEMU which ports the forwards got.

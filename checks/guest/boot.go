@@ -17,7 +17,7 @@ const readyLimit = 2 * time.Minute
 // restoreAttempts is how often a machine is restored that does not listen. It was
 // seen once, emulated, with a template just made: no answer on its serial port
 // within a minute. Why is not known. It was nobody yet, so another one may take
-// its place; the log says when that happens.
+// its place; the log says when that happens, and what QEMU knew of the machine.
 const restoreAttempts = 3
 
 // errSilent is a restored machine that does not answer on its serial port.
@@ -54,7 +54,7 @@ func bootVM(ctx context.Context, o Options, detach bool, beforeStart func(qemu.M
 		if attempt == restoreAttempts || s.template == "" || !errors.Is(err, errSilent) || ctx.Err() != nil {
 			break
 		}
-		say(o.Log, "%s came back deaf; restoring it again", o.Name)
+		say(o.Log, "%s came back deaf; restoring it again: %v", o.Name, err)
 	}
 	if err != nil {
 		release()
@@ -115,7 +115,7 @@ func (g *Guest) wake(ctx context.Context, v *vm, s stock, id identity) error {
 		return err
 	}
 	if err := line.introduce(ctx, id); err != nil {
-		return err
+		return fmt.Errorf("%w\n%s", err, v.posture(ctx))
 	}
 	if g.ports, err = v.ports(ctx); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,19 +22,25 @@ import (
 //
 //	lock                     held by who builds
 //	accel.json               what this host can do
-//	<recipe hash>/           what debian.Build made, and
+//	<recipe hash>/           what debian.Suite.Build made, and
 //	  in-use                 a shared lock of every guest that runs from here
 //	  disk-<MiB>.img         the tree as a disk
 //	  template-<…>/          a saved machine
 //
 // Everything is built under a temporary name and renamed when it is whole.
 type cache struct {
-	dir string
-	log io.Writer
+	dir   string
+	suite debian.Suite
+	log   io.Writer
 }
 
 // base is the folder of the present recipe.
-func (c cache) base() string { return filepath.Join(c.dir, debian.Hash()) }
+func (c cache) base() string { return filepath.Join(c.dir, c.suite.Hash()) }
+
+// present tells whether a name is that of a folder of one of today's recipes.
+func present(name string) bool {
+	return slices.ContainsFunc(debian.Suites(), func(s debian.Suite) bool { return s.Hash() == name })
+}
 
 // buildLimit bounds the wait for another process that builds.
 const buildLimit = 15 * time.Minute
@@ -109,7 +116,7 @@ func (c cache) prune() error {
 		switch {
 		case temporary(entry.Name()):
 			errs = append(errs, os.RemoveAll(dir))
-		case dir != c.base() && recipeFolder.MatchString(entry.Name()):
+		case !present(entry.Name()) && recipeFolder.MatchString(entry.Name()):
 			file, err := os.OpenFile(filepath.Join(dir, "in-use"), os.O_CREATE|os.O_RDWR, 0o600)
 			if err != nil {
 				errs = append(errs, err)

@@ -60,7 +60,7 @@ unshare --pid --fork --kill-child=KILL --mount-proc sh -c '
       for h; do echo 0 > "$h/$group/cgroup.procs"; done
       exec systemd-nspawn --quiet --directory=tree/root --machine="$name" --hostname="$name" \
         --register=no --keep-unit --capability=CAP_NET_ADMIN --network-namespace-path=/run/netns/guest --resolv-conf=off --timezone=off --link-journal=no \
-        --boot --console=pipe --kill-signal=SIGRTMIN+3 </dev/null >>console.log
+        --console=pipe --kill-signal=SIGRTMIN+3 -- /usr/lib/guest/boot </dev/null >>console.log
     ) || status=$?
     [ $status = 133 ] || exit $status
   done

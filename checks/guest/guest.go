@@ -15,10 +15,14 @@
 // What Boot started dies with the calling process, however that ends. What
 // Start started stays, and Find finds it again.
 //
+// It boots as NixOS does: a record in /boot/loader/default names the system that
+// starts by default, and the init of that system activates it and starts
+// systemd. A new guest has no record and starts as it is.
+//
 // The first use of a cache downloads about 100 MB; Missing tells what a host
-// lacks. What a guest is not: it has no udev, no logind, a volatile journal,
-// and, if it came from a template, a machine ID and boot ID in common with
-// others.
+// lacks. What a guest is not: it has no udev, a logind only when somebody asks
+// for it, a volatile journal, and, if it came from a template, a machine ID and
+// boot ID in common with others.
 package guest
 
 import (
@@ -28,7 +32,11 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
+
+	"fediversity.eu/slipway/checks/guest/debian"
 )
 
 // Kind is how a guest is made.
@@ -43,15 +51,16 @@ const (
 // Options describe a guest. Kind, Name, Dir and Cache are needed.
 type Options struct {
 	Kind      Kind
-	Name      string    // its host name
-	Dir       string    // its own folder, made with mode 0700: disk, key, sockets, console
-	Cache     string    // kept between runs and shared: root file system, images, templates
-	Forward   []int     // guest TCP ports besides 22 that get a port of 127.0.0.1
-	MemoryMiB int       // of a VM; 0 means 1024
-	DiskMiB   int       // size of its file system; 0 means 4096
-	Cold      bool      // VM: boot instead of restoring a template
-	Accel     string    // VM: "kvm", "tcg", or "" for what this host can do
-	Log       io.Writer // progress for a person; nil means none
+	Name      string       // its host name
+	Suite     debian.Suite // what it is made of; empty means debian.Trixie
+	Dir       string       // its own folder, made with mode 0700: disk, key, sockets, console
+	Cache     string       // kept between runs and shared: root file system, images, templates
+	Forward   []int        // guest TCP ports besides 22 that get a port of 127.0.0.1
+	MemoryMiB int          // of a VM; 0 means 1024
+	DiskMiB   int          // size of its file system; 0 means 4096
+	Cold      bool         // VM: boot instead of restoring a template
+	Accel     string       // VM: "kvm", "tcg", or "" for what this host can do
+	Log       io.Writer    // progress for a person; nil means none
 }
 
 // Access is how a guest is reached.
@@ -126,6 +135,15 @@ func (g *Guest) Close() error {
 // hostName is what a machine may be called: one label.
 var hostName = regexp.MustCompile(`^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
+// suites lists what guests can be made of, for a person.
+func suites() string {
+	var names []string
+	for _, s := range debian.Suites() {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}
+
 // complete checks the options and fills in defaults.
 func (o Options) complete() (Options, error) {
 	var errs []error
@@ -134,6 +152,14 @@ func (o Options) complete() (Options, error) {
 	}
 	if !hostName.MatchString(o.Name) {
 		errs = append(errs, fmt.Errorf("name %q is no host name", o.Name))
+	}
+	if o.Suite == "" {
+		o.Suite = debian.Trixie
+	}
+	if !slices.Contains(debian.Suites(), o.Suite) {
+		errs = append(errs, fmt.Errorf("suite %q is none of %s", o.Suite, suites()))
+	} else if o.Kind == VM && !o.Suite.Bootable() {
+		errs = append(errs, fmt.Errorf("suite %s has no kernel: only a %s is made of it", o.Suite, Container))
 	}
 	for _, folder := range []struct {
 		what string

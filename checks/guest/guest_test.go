@@ -28,10 +28,15 @@ func TestOptionsAreCompletedOrRefused(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, o.MemoryMiB, 1024)
 	assert.Equal(t, o.DiskMiB, 4096)
+	assert.Equal(t, o.Suite, debian.Trixie)
 
-	_, err = Options{Kind: "pod", Name: "Web!", Forward: []int{22}, Accel: "xen", MemoryMiB: 1, DiskMiB: 1}.complete()
+	_, err = Options{Kind: VM, Name: "web", Dir: "/d", Cache: "/c", Suite: debian.Bookworm}.complete()
+	assert.Error(t, err, "guest options: suite bookworm has no kernel: only a container is made of it")
+
+	_, err = Options{Kind: "pod", Name: "Web!", Forward: []int{22}, Suite: "potato", Accel: "xen", MemoryMiB: 1, DiskMiB: 1}.complete()
 	assert.Error(t, err, `guest options: kind "pod" is neither vm nor container
 name "Web!" is no host name
+suite "potato" is none of trixie, bookworm
 dir is not set
 cache is not set
 forward of port 22
@@ -104,10 +109,10 @@ func TestUnreachableIsNotRefused(t *testing.T) {
 }
 
 func TestCacheKeepsWhatIsUsedAndWhole(t *testing.T) {
-	c := cache{dir: t.TempDir(), log: io.Discard}
+	c := cache{dir: t.TempDir(), suite: debian.Trixie, log: io.Discard}
 	const running, recent, old = "0123456789abcdef", "1123456789abcdef", "2123456789abcdef"
 	longAgo := time.Now().Add(-2 * pruneAge)
-	for _, name := range []string{running, recent, old, debian.Hash(), ".new-x", "something"} {
+	for _, name := range []string{running, recent, old, debian.Trixie.Hash(), debian.Bookworm.Hash(), ".new-x", "something"} {
 		assert.NilError(t, os.Mkdir(filepath.Join(c.dir, name), 0o700))
 		mark := filepath.Join(c.dir, name, "in-use")
 		assert.NilError(t, os.WriteFile(mark, nil, 0o600))
@@ -125,15 +130,15 @@ func TestCacheKeepsWhatIsUsedAndWhole(t *testing.T) {
 	for i := range left {
 		left[i] = filepath.Base(left[i])
 	}
-	assert.Assert(t, cmp.Len(left, 4))
-	for _, name := range []string{running, recent, debian.Hash(), "something"} {
+	assert.Assert(t, cmp.Len(left, 5))
+	for _, name := range []string{running, recent, debian.Trixie.Hash(), debian.Bookworm.Hash(), "something"} {
 		assert.Assert(t, cmp.Contains(left, name))
 	}
 	assert.Assert(t, !exists(filepath.Join(c.dir, ".new-x")))
 }
 
 func TestCacheIsPreparedByOneAtATime(t *testing.T) {
-	c := cache{dir: t.TempDir(), log: io.Discard}
+	c := cache{dir: t.TempDir(), suite: debian.Trixie, log: io.Discard}
 	unlock, err := c.lock(t.Context())
 	assert.NilError(t, err)
 	told := 0

@@ -66,7 +66,7 @@ func Missing(kind Kind) []Need {
 			missing = append(missing, tool.Need)
 		}
 	}
-	archive, err := debian.HostArchive(context.Background())
+	archive, err := debian.HostArchive(context.Background(), debian.Trixie)
 	switch {
 	case errors.Is(err, debian.ErrNoArchive):
 		missing = append(missing, Need{"a Debian archive", "", "apt's sources name none to take the guest's packages from"})

@@ -44,7 +44,7 @@ type stock struct {
 // prepare is Prepare for complete options. Until release is called, nobody
 // removes the stock.
 func prepare(ctx context.Context, o Options) (s stock, release func(), err error) {
-	c := cache{dir: o.Cache, log: o.Log}
+	c := cache{dir: o.Cache, suite: o.Suite, log: o.Log}
 	unlock, err := c.lock(ctx)
 	if err != nil {
 		return s, nil, err
@@ -80,7 +80,7 @@ func (c cache) buildRoot(ctx context.Context) error {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err
 		}
-		return debian.Build(ctx, dir, c.log)
+		return c.suite.Build(ctx, dir, c.log)
 	})
 	if err != nil {
 		return fmt.Errorf("build root file system: %w", err)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"fediversity.eu/slipway/checks/guest/debian"
@@ -152,6 +153,27 @@ func (l *identityLine) introduce(ctx context.Context, id identity) error {
 // listenLimit is how long a machine may take to become who it was told to be;
 // two seconds is usual.
 const listenLimit = 30 * time.Second
+
+// posture is what QEMU knows of a machine that does not answer: whether it runs,
+// where its processor is, and which interrupts wait.
+func (v *vm) posture(ctx context.Context) string {
+	monitor, err := qemu.DialMonitor(ctx, v.dir)
+	if err != nil {
+		return err.Error()
+	}
+	defer monitor.Close()
+	status, err := monitor.Status(ctx)
+	var text strings.Builder
+	fmt.Fprintf(&text, "--- QEMU: the machine is %q (%v)\n", status, err)
+	for _, question := range []string{"info registers", "info pic", "info chardev"} {
+		said, err := monitor.Human(ctx, question)
+		if err != nil {
+			said = err.Error()
+		}
+		fmt.Fprintf(&text, "--- QEMU: %s\n%.1500s\n", question, said)
+	}
+	return text.String()
+}
 
 // ports asks QEMU which ports the forwards got.
 func (v *vm) ports(ctx context.Context) (map[int]int, error) {

@@ -77,15 +77,15 @@ func TestMissingAccountsAreAdded(t *testing.T) {
 		fs.WithFile("group", "root:x:0:\nold:x:999:\n"),
 		fs.WithFile("shadow", "root:*:1::::::\n"),
 		fs.WithFile("groups", "root:0\nnginx:-\n"),
-		fs.WithFile("users", "root:0:root:/root:/bin/sh:false\nnginx:-:nginx:/var/empty:/usr/sbin/nologin:false\n"))
+		fs.WithFile("users", "root:0:root:/root:/bin/sh:false\nnginx:-:nginx:/var/empty:/usr/sbin/nologin:false\nann:+:root:/home/ann:/bin/sh:false\n"))
 	for range 2 { // the second time finds all there
 		activate(t, "users-setup.sh", "ETC_ROOT="+host.Path(), "declaredGroups="+host.Join("groups"), "declaredUsers="+host.Join("users"))
 		text, err := os.ReadFile(host.Join("passwd"))
 		assert.NilError(t, err)
-		assert.Equal(t, string(text), "root:x:0:0::/root:/bin/bash\nold:x:999:999::/:/bin/false\nnginx:x:998:998::/var/empty:/usr/sbin/nologin\n")
+		assert.Equal(t, string(text), "root:x:0:0::/root:/bin/bash\nold:x:999:999::/:/bin/false\nnginx:x:998:998::/var/empty:/usr/sbin/nologin\nann:x:1000:0::/home/ann:/bin/sh\n")
 		text, err = os.ReadFile(host.Join("shadow"))
 		assert.NilError(t, err)
-		assert.Equal(t, strings.Count(string(text), "\n"), 2)
+		assert.Equal(t, strings.Count(string(text), "\n"), 3)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestDeclaredMachinesEvaluateAndBuild(t *testing.T) {
 			assert.Assert(t, !strings.Contains(said, "warning: The option"), said)
 			toplevel := n.build(t, s)
 			for _, name := range []string{
-				"activate", "dry-activate", "init", "etc", "sw", "nixos-version", "system", "kernel-params",
+				"activate", "dry-activate", "init", "etc", "sw", "nixos-version", "system", "kernel", "initrd", "kernel-modules", "kernel-params",
 				"init-interface-version", "switch-inhibitors", "bin/switch-to-configuration", "specialisation",
 			} {
 				_, err := os.Stat(filepath.Join(toplevel, name))

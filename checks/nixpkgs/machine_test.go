@@ -14,6 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"fediversity.eu/slipway/checks/guest"
+	"fediversity.eu/slipway/checks/guest/debian"
 	"fediversity.eu/slipway/internal/child"
 )
 
@@ -24,21 +25,42 @@ type machine struct {
 	ssh   []string // options of ssh, without the host
 }
 
+// onContainers runs a test on a container of each suite, with its own systemd
+// and Nix, side by side.
+func onContainers(t *testing.T, test func(*testing.T, machine)) {
+	t.Helper()
+	for _, suite := range debian.Suites() {
+		t.Run(string(suite), func(t *testing.T) {
+			t.Parallel()
+			test(t, bootMachineOf(t, guest.Options{Kind: guest.Container, Suite: suite}))
+		})
+	}
+}
+
 // bootMachine boots a test machine that is gone when the test ends.
 func bootMachine(t *testing.T, kind guest.Kind, forward ...int) machine {
 	t.Helper()
-	if missing := guest.Missing(kind); len(missing) > 0 {
+	return bootMachineOf(t, guest.Options{Kind: kind, Forward: forward})
+}
+
+// bootMachineOf fills in what all test machines here have in common.
+func bootMachineOf(t *testing.T, o guest.Options) machine {
+	t.Helper()
+	if missing := guest.Missing(o.Kind); len(missing) > 0 {
 		t.Skipf("missing part: %s", missing[0])
 	}
 	n := newNix(t)
 	cache, err := os.UserCacheDir()
 	assert.NilError(t, err)
-	dir := filepath.Join(t.TempDir(), "guest")
-	g, err := guest.Boot(t.Context(), guest.Options{
-		Kind: kind, Name: "box", Dir: dir, Cache: filepath.Join(cache, "slipway", "guest"), Forward: forward,
-	})
+	o.Name, o.Dir, o.Cache = "box", filepath.Join(t.TempDir(), "guest"), filepath.Join(cache, "slipway", "guest")
+	g, err := guest.Boot(t.Context(), o)
 	assert.NilError(t, err)
-	t.Cleanup(func() { assert.Check(t, g.Close()) })
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(g.Console())
+		}
+		assert.Check(t, g.Close())
+	})
 	access := g.Access()
 	known := filepath.Join(t.TempDir(), "known_hosts")
 	line := fmt.Sprintf("[%s]:%d %s\n", access.Host, access.Port, access.HostKey)
@@ -55,17 +77,24 @@ func (m machine) host() string { return m.guest.Access().User + "@" + m.guest.Ac
 // outputs as one.
 func (m machine) run(t *testing.T, script string) (int, string) {
 	t.Helper()
+	out, err := m.try(t, script)
+	var failure *child.Error
+	if errors.As(err, &failure) && failure.ExitCode >= 0 && failure.ExitCode != 255 {
+		return failure.ExitCode, out
+	}
+	assert.NilError(t, err)
+	return 0, out
+}
+
+// try is run for a machine that may not be there.
+func (m machine) try(t *testing.T, script string) (string, error) {
+	t.Helper()
 	var out bytes.Buffer
 	err := child.Command{
 		Path: "ssh", Env: m.nix.env, Stdout: &out,
-		Args: append(append([]string{}, m.ssh...), m.host(), "exec 2>&1; "+script),
+		Args: append(append([]string{"-o", "ConnectTimeout=20"}, m.ssh...), m.host(), "exec 2>&1; "+script),
 	}.Run(t.Context())
-	var failure *child.Error
-	if errors.As(err, &failure) && failure.ExitCode >= 0 && failure.ExitCode != 255 {
-		return failure.ExitCode, out.String()
-	}
-	assert.NilError(t, err)
-	return 0, out.String()
+	return out.String(), err
 }
 
 // must runs a script that has to succeed and returns what it said.

@@ -8,8 +8,6 @@ import (
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
-
-	"fediversity.eu/slipway/checks/guest"
 )
 
 // base is a system with two services, one of them with a word to change.
@@ -29,8 +27,10 @@ const base = `{ lib, pkgs, ... }: {
 
 func module(word, more string) string { return fmt.Sprintf(base, word, more) }
 
-func TestSwitchFollowsTheUnits(t *testing.T) {
-	m := bootMachine(t, guest.Container)
+func TestSwitchFollowsTheUnits(t *testing.T) { onContainers(t, switchFollowsTheUnits) }
+
+func switchFollowsTheUnits(t *testing.T, m machine) {
+	t.Helper()
 	before := m.must(t, "systemctl show --value -p MainPID ssh.service")
 
 	first := m.install(t, module("one", ""))
@@ -77,7 +77,11 @@ func TestSwitchFollowsTheUnits(t *testing.T) {
 }
 
 func TestSwitchHonoursHowUnitsWantToChange(t *testing.T) {
-	m := bootMachine(t, guest.Container)
+	onContainers(t, switchHonoursHowUnitsWantToChange)
+}
+
+func switchHonoursHowUnitsWantToChange(t *testing.T, m machine) {
+	t.Helper()
 	of := func(word string) string {
 		return module("same", `
   systemd.services.reloads = {
@@ -125,8 +129,10 @@ func TestSwitchHonoursHowUnitsWantToChange(t *testing.T) {
 	assert.Check(t, is.Contains(said, "the following new units were started: changes.service"))
 }
 
-func TestSwitchTellsHowItFailed(t *testing.T) {
-	m := bootMachine(t, guest.Container)
+func TestSwitchTellsHowItFailed(t *testing.T) { onContainers(t, switchTellsHowItFailed) }
+
+func switchTellsHowItFailed(t *testing.T, m machine) {
+	t.Helper()
 	good := m.install(t, module("good", `system.switch.inhibitors.bus = "dbus";`))
 	code, _ := m.to(t, good, "switch")
 	assert.Equal(t, code, 0)
@@ -201,8 +207,10 @@ func TestSwitchTellsHowItFailed(t *testing.T) {
 	}
 }
 
-func TestSwitchTakesItsLock(t *testing.T) {
-	m := bootMachine(t, guest.Container)
+func TestSwitchTakesItsLock(t *testing.T) { onContainers(t, switchTakesItsLock) }
+
+func switchTakesItsLock(t *testing.T, m machine) {
+	t.Helper()
 	toplevel := m.install(t, module("one", ""))
 	code, said := m.run(t, `mkdir -p /run/nixos
 exec 8>/run/nixos/switch-to-configuration.lock
@@ -213,8 +221,10 @@ flock 8
 	assert.Equal(t, m.must(t, "ls /run/current-system /boot/loader/default 2>/dev/null || echo untouched"), "untouched")
 }
 
-func TestSwitchCrashesWhenNobodyReads(t *testing.T) {
-	m := bootMachine(t, guest.Container)
+func TestSwitchCrashesWhenNobodyReads(t *testing.T) { onContainers(t, switchCrashesWhenNobodyReads) }
+
+func switchCrashesWhenNobodyReads(t *testing.T, m machine) {
+	t.Helper()
 	toplevel := m.install(t, module("one", `system.activationScripts.slow = "sleep 1";`))
 	code, _ := m.to(t, toplevel, "switch")
 	assert.Equal(t, code, 0)

@@ -24,9 +24,9 @@ var ErrNoArchive = errors.New("no Debian archive in apt's sources")
 const debianKeyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 // HostArchive finds the Debian archive in the host's own apt sources, in both
-// of apt's formats. On a host that is not Debian an entry for any release of
-// Debian will do. The error is ErrNoArchive when there is none.
-func HostArchive(ctx context.Context) (Archive, error) {
+// of apt's formats. Where none is for the suite, one for any release of Debian
+// will do. The error is ErrNoArchive when there is none.
+func HostArchive(ctx context.Context, suite Suite) (Archive, error) {
 	files := []string{"/etc/apt/sources.list"}
 	parts, err := filepath.Glob("/etc/apt/sources.list.d/*")
 	if err != nil {
@@ -56,7 +56,7 @@ func HostArchive(ctx context.Context) (Archive, error) {
 		}
 		entries = append(entries, parse(string(text))...)
 	}
-	return choose(entries)
+	return choose(entries, string(suite))
 }
 
 // sourceEntry is one archive of a source file.
@@ -64,15 +64,15 @@ type sourceEntry struct {
 	uri, suite, keyring string
 }
 
-// choose takes the first entry for our suite, else the first for any: an
+// choose takes the first entry for a suite, else the first for any: an
 // archive carries all suites beside each other.
-func choose(entries []sourceEntry) (Archive, error) {
+func choose(entries []sourceEntry, suite string) (Archive, error) {
 	var found *sourceEntry
 	for i, entry := range entries {
 		if !strings.HasSuffix(strings.TrimRight(entry.uri, "/"), "/debian") {
 			continue // the security archive, another distribution, somebody's own
 		}
-		if found == nil || found.suite != Suite && entry.suite == Suite {
+		if found == nil || found.suite != suite && entry.suite == suite {
 			found = &entries[i]
 		}
 	}

@@ -67,7 +67,7 @@ func TestArchiveIsChosen(t *testing.T) {
 		{"no archive at all", nil, Archive{}, ErrNoArchive},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := choose(c.entries)
+			got, err := choose(c.entries, "trixie")
 			assert.Equal(t, got, c.want)
 			assert.ErrorIs(t, err, c.err)
 		})

@@ -23,12 +23,24 @@ import (
 	"fediversity.eu/slipway/internal/child"
 )
 
-// Suite is the Debian release that test machines are made of.
-const Suite = "trixie"
+// Suite is a release of Debian that test machines are made of.
+type Suite string
+
+// The suites, and what makes them different here.
+const (
+	Trixie   Suite = "trixie"   // systemd 257, Nix 2.26
+	Bookworm Suite = "bookworm" // systemd 252, Nix 2.8; without a kernel, so for containers
+)
+
+// Suites are all of them.
+func Suites() []Suite { return []Suite{Trixie, Bookworm} }
+
+// Bootable tells whether Build makes a kernel too.
+func (s Suite) Bootable() bool { return s == Trixie }
 
 // format changes when the code of this package would build another tree from
 // the same recipe.
-const format = "1"
+const format = "2"
 
 //go:embed all:recipe
 var recipe embed.FS
@@ -36,16 +48,16 @@ var recipe embed.FS
 // Names of what Build leaves in its folder.
 const (
 	Root     = "root"     // the tree, as the lower layer of a container's overlay
-	Kernel   = "vmlinux"  // an ELF kernel, entered directly by QEMU
-	Initrd   = "initrd"   // finds the disk
+	Kernel   = "vmlinux"  // an ELF kernel, entered directly by QEMU; of a bootable suite
+	Initrd   = "initrd"   // finds the disk; of a bootable suite
 	Packages = "packages" // what was taken, one "name version" a line
 )
 
-// Hash names the recipe: 16 hexadecimal digits that change whenever anything
-// that goes into a root file system does, except the archive itself.
-func Hash() string {
+// Hash names the recipe of a suite: 16 hexadecimal digits that change whenever
+// anything that goes into a root file system does, except the archive itself.
+func (s Suite) Hash() string {
 	sum := sha256.New()
-	_, _ = fmt.Fprintln(sum, Suite, format)
+	_, _ = fmt.Fprintln(sum, s, format)
 	// The walk of an embedded file system is sorted and cannot fail.
 	_ = fs.WalkDir(recipe, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -58,9 +70,10 @@ func Hash() string {
 	return hex.EncodeToString(sum.Sum(nil))[:16]
 }
 
-// Build fills the empty folder dir with Root, Kernel, Initrd and Packages. It
-// needs about 700 MiB there, of which half is kept.
-func Build(ctx context.Context, dir string, log io.Writer) error {
+// Build fills the empty folder dir with Root, Packages and, if the suite is
+// bootable, Kernel and Initrd. It needs about 700 MiB there, of which half is
+// kept.
+func (s Suite) Build(ctx context.Context, dir string, log io.Writer) error {
 	work := filepath.Join(dir, "work")
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return err
@@ -69,12 +82,12 @@ func Build(ctx context.Context, dir string, log io.Writer) error {
 	if err := os.CopyFS(work, recipe); err != nil {
 		return fmt.Errorf("write recipe: %w", err)
 	}
-	archive, err := HostArchive(ctx)
+	archive, err := HostArchive(ctx, s)
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(log, "downloading Debian %s from %s\n", Suite, archive.URI)
-	debs, kernel, err := fetch(ctx, archive, filepath.Join(work, "apt"))
+	_, _ = fmt.Fprintf(log, "downloading Debian %s from %s\n", s, archive.URI)
+	debs, kernel, err := s.fetch(ctx, archive, filepath.Join(work, "apt"))
 	if err != nil {
 		return err
 	}
@@ -82,13 +95,16 @@ func Build(ctx context.Context, dir string, log io.Writer) error {
 	if err := unpack(ctx, debs, filepath.Join(dir, Root)); err != nil {
 		return err
 	}
-	if err := configure(ctx, filepath.Join(dir, Root), filepath.Join(work, "recipe")); err != nil {
+	if err := s.configure(ctx, filepath.Join(dir, Root), filepath.Join(work, "recipe")); err != nil {
 		return err
 	}
-	if err := makeKernel(ctx, kernel, filepath.Join(work, "kernel"), dir); err != nil {
-		return err
+	if s.Bootable() {
+		if err := makeKernel(ctx, kernel, filepath.Join(work, "kernel"), dir); err != nil {
+			return err
+		}
+		debs = append(debs, kernel)
 	}
-	return os.WriteFile(filepath.Join(dir, Packages), []byte(versions(append(debs, kernel))), 0o644)
+	return os.WriteFile(filepath.Join(dir, Packages), []byte(versions(debs)), 0o644)
 }
 
 // list reads one of the recipe's lists: a name a line, # begins a comment line.

@@ -24,8 +24,9 @@ func TestRecipeIsWhole(t *testing.T) {
 		sorted := slices.Sorted(slices.Values(names))
 		assert.Equal(t, len(slices.Compact(sorted)), len(names), "%s names something twice", name)
 	}
-	assert.Assert(t, cmp.Regexp(`^[0-9a-f]{16}$`, Hash()))
-	assert.Equal(t, Hash(), Hash())
+	assert.Assert(t, cmp.Regexp(`^[0-9a-f]{16}$`, Trixie.Hash()))
+	assert.Equal(t, Trixie.Hash(), Trixie.Hash())
+	assert.Assert(t, Trixie.Hash() != Bookworm.Hash())
 }
 
 func TestPrivateAptKeepsOnlyHowTheHostReachesAnArchive(t *testing.T) {

@@ -16,13 +16,13 @@ import (
 const kernelPackage = "linux-image-cloud-amd64"
 
 // fetch downloads the recipe's packages with all they depend on, and the kernel
-// without, into dir. It returns the packages' files.
-func fetch(ctx context.Context, archive Archive, dir string) (debs []string, kernel string, err error) {
+// of a bootable suite without, into dir. It returns the packages' files.
+func (s Suite) fetch(ctx context.Context, archive Archive, dir string) (debs []string, kernel string, err error) {
 	names, err := list("packages")
 	if err != nil {
 		return nil, "", err
 	}
-	apt, err := newApt(ctx, archive, dir)
+	apt, err := newApt(ctx, s, archive, dir)
 	if err != nil {
 		return nil, "", err
 	}
@@ -32,6 +32,14 @@ func fetch(ctx context.Context, archive Archive, dir string) (debs []string, ker
 	install := append([]string{"-q", "-y", "-d", "--no-install-recommends", "install"}, names...)
 	if _, err := apt.run(ctx, "apt-get", install...); err != nil {
 		return nil, "", err
+	}
+	debs, err = filepath.Glob(filepath.Join(dir, "archives", "*.deb"))
+	if err != nil || len(debs) == 0 {
+		return nil, "", fmt.Errorf("download packages: nothing in %s", dir)
+	}
+	sort.Strings(debs)
+	if !s.Bootable() {
+		return debs, "", nil
 	}
 	depends, err := apt.run(ctx, "apt-cache", "depends", kernelPackage)
 	if err != nil {
@@ -48,11 +56,6 @@ func fetch(ctx context.Context, archive Archive, dir string) (debs []string, ker
 	if err != nil || len(kernels) != 1 {
 		return nil, "", fmt.Errorf("download %s: %d files", newest, len(kernels))
 	}
-	debs, err = filepath.Glob(filepath.Join(dir, "archives", "*.deb"))
-	if err != nil || len(debs) == 0 {
-		return nil, "", fmt.Errorf("download packages: nothing in %s", dir)
-	}
-	sort.Strings(debs)
 	return debs, kernels[0], nil
 }
 
@@ -60,7 +63,7 @@ func fetch(ctx context.Context, archive Archive, dir string) (debs []string, ker
 // download.
 type apt struct{ dir, config string }
 
-func newApt(ctx context.Context, archive Archive, dir string) (apt, error) {
+func newApt(ctx context.Context, suite Suite, archive Archive, dir string) (apt, error) {
 	a := apt{dir: dir, config: filepath.Join(dir, "apt.conf")}
 	for _, sub := range []string{"lists/partial", "archives/partial"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
@@ -74,7 +77,7 @@ func newApt(ctx context.Context, archive Archive, dir string) (apt, error) {
 	}
 	files := map[string]string{
 		"status":       "",
-		"sources.list": fmt.Sprintf("deb [signed-by=%s] %s %s main\n", archive.Keyring, archive.URI, Suite),
+		"sources.list": fmt.Sprintf("deb [signed-by=%s] %s %s main\n", archive.Keyring, archive.URI, suite),
 		"apt.conf":     aptConfig(dir, string(acquire)),
 	}
 	for name, text := range files {

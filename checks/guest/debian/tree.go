@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"fediversity.eu/slipway/internal/child"
 )
@@ -23,29 +22,21 @@ const unpackers = 2
 
 // unpack makes a tree of packages.
 func unpack(ctx context.Context, debs []string, tree string) error {
-	if err := os.Mkdir(tree, 0o755); err != nil {
-		return err
-	}
-	// base-files goes first: it has the links from /bin to /usr/bin.
-	var first, rest []string
-	for _, deb := range debs {
-		if strings.HasPrefix(filepath.Base(deb), "base-files_") {
-			first = append(first, deb)
-		} else {
-			rest = append(rest, deb)
+	// The links from /bin to /usr/bin and their like go first: in some suites no
+	// package has them, and in none may a directory take their place.
+	for _, name := range []string{"bin", "sbin", "lib", "lib64"} {
+		if err := os.MkdirAll(filepath.Join(tree, "usr", name), 0o755); err != nil {
+			return err
 		}
-	}
-	if len(first) != 1 {
-		return fmt.Errorf("unpack packages: %d of base-files", len(first))
-	}
-	if err := unpackSome(ctx, first, tree); err != nil {
-		return err
+		if err := os.Symlink(filepath.Join("usr", name), filepath.Join(tree, name)); err != nil {
+			return err
+		}
 	}
 	errs := make(chan error, unpackers)
 	for worker := range unpackers {
 		var share []string
-		for i := worker; i < len(rest); i += unpackers {
-			share = append(share, rest[i])
+		for i := worker; i < len(debs); i += unpackers {
+			share = append(share, debs[i])
 		}
 		go func() { errs <- unpackSome(ctx, share, tree) }()
 	}
@@ -70,8 +61,8 @@ func unpackSome(ctx context.Context, debs []string, tree string) error {
 }
 
 // configure makes a bootable machine of a tree.
-func configure(ctx context.Context, tree, recipe string) error {
-	if err := asRoot(ctx, "bash", filepath.Join(recipe, "configure.sh"), tree, recipe); err != nil {
+func (s Suite) configure(ctx context.Context, tree, recipe string) error {
+	if err := asRoot(ctx, "bash", filepath.Join(recipe, "configure.sh"), tree, recipe, string(s)); err != nil {
 		return fmt.Errorf("configure root file system: %w", err)
 	}
 	return nil

@@ -106,10 +106,16 @@ func (m *Monitor) UUID(ctx context.Context) (string, error) {
 	return id.UUID, err
 }
 
+// Human runs a command of the monitor for people and gives what it says.
+func (m *Monitor) Human(ctx context.Context, command string) (string, error) {
+	var text string
+	err := m.Do(ctx, "human-monitor-command", map[string]any{"command-line": command}, &text)
+	return text, err
+}
+
 // Ports tells which port of 127.0.0.1 each forwarded guest port got.
 func (m *Monitor) Ports(ctx context.Context) (map[int]int, error) {
-	var text string
-	err := m.Do(ctx, "human-monitor-command", map[string]any{"command-line": "info usernet"}, &text)
+	text, err := m.Human(ctx, "info usernet")
 	if err != nil {
 		return nil, err
 	}

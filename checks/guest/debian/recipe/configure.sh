@@ -2,10 +2,16 @@
 # Turns an unpacked tree of Debian packages into a machine that boots: what the
 # packages' own scripts would have done, and the shape of NixOS on top.
 #
-# usage: configure.sh TREE RECIPE
+# usage: configure.sh TREE RECIPE SUITE
 set -euo pipefail
-tree=$1 recipe=$2
+tree=$1 recipe=$2 suite=$3
 list() { sed -e '/^#/d' -e '/^$/d' "$recipe/$1"; }
+
+rm -f "$tree/etc/os-release" # a link in Debian
+for root in root "root-$suite"; do
+  cp -r --no-preserve=ownership "$recipe/$root/." "$tree/"
+done
+chmod 0755 "$tree"/usr/lib/guest/*
 
 # Users: Debian's masters, then what the packages declare.
 cp "$tree/usr/share/base-passwd/passwd.master" "$tree/etc/passwd"
@@ -21,9 +27,6 @@ ldconfig -r "$tree"
 ln -sf mawk "$tree/usr/bin/awk"
 ln -sf bash "$tree/usr/bin/sh"
 
-rm -f "$tree/etc/os-release" # a link in Debian
-cp -r --no-preserve=ownership "$recipe/root/." "$tree/"
-chmod 0755 "$tree"/usr/lib/guest/*
 : > "$tree/etc/fstab"
 echo guest > "$tree/etc/hostname"
 echo 'b1f2c3d4e5f60718293a4b5c6d7e8f90' > "$tree/etc/machine-id"
@@ -36,6 +39,10 @@ ln -s /run/lock "$tree/var/lock"
 # Nobody here reads these.
 rm -rf "$tree/usr/share/perl" "$tree/usr/lib/x86_64-linux-gnu/perl" "$tree/usr/lib/udev/hwdb.d" \
   "$tree/usr/lib/x86_64-linux-gnu/gconv" "$tree/usr/share/fish/man" "$tree/boot"
+
+rm -d "$tree/etc/systemd/user" # empty; a system brings its own
+# Whoever asks for logind starts it.
+rm "$tree/usr/lib/systemd/system/multi-user.target.wants/systemd-logind.service"
 
 units=$tree/etc/systemd/system
 install -d "$units/multi-user.target.wants" "$tree/etc/systemd/system-generators"

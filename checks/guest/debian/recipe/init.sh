@@ -1,6 +1,6 @@
 #!/bin/busybox sh
 # The first program of a virtual machine: load what the disk needs, mount it,
-# hand over to systemd. With the argument "probe" it only tells that it ran.
+# hand over to what it has to boot. With the argument "probe" it only tells that it ran.
 b=/bin/busybox
 $b mount -t devtmpfs dev /dev
 if [ "$1" = probe ]; then
@@ -15,4 +15,4 @@ while [ ! -b /dev/vda ] && [ $n -lt 500 ]; do
 done
 $b mount -t ext4 -o rw,noatime /dev/vda /root || exec $b poweroff -f
 $b mount -o move /dev /root/dev
-exec $b switch_root /root /usr/lib/systemd/systemd
+exec $b switch_root /root /usr/lib/guest/boot

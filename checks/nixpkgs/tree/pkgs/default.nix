@@ -68,11 +68,26 @@ in
   # The machine's own service manager, under the names it has in a package.
   systemd = self.runCommand "systemd" { meta.mainProgram = "systemctl"; } ''
     mkdir -p $out/bin $out/lib/systemd
-    for program in journalctl systemctl systemd-analyze systemd-notify systemd-run systemd-tmpfiles; do
+    for program in journalctl loginctl systemctl systemd-analyze systemd-notify systemd-run systemd-tmpfiles; do
       ln -s /usr/bin/$program $out/bin/$program
     done
     ln -s /usr/lib/systemd/systemd $out/lib/systemd/systemd
   '';
+
+  linuxPackages = self.linuxPackagesFor "6.12.57";
+  linuxPackages_latest = self.linuxPackagesFor "6.17.7";
+  # A kernel is its version, and boots nothing: the machine has one of its own.
+  linuxPackagesFor = version: {
+    kernel =
+      self.runCommand "linux-${version}" { } ''
+        mkdir -p $out/lib/modules/${version}
+        echo "stand-in for the kernel ${version}" >$out/bzImage
+      ''
+      // {
+        inherit version;
+        modDirVersion = version;
+      };
+  };
 
   nginx = standIn "nginx-standin" "nginx" ./nginx.sh;
   forgejo = standIn "forgejo-standin" "gitea" ./forgejo.sh;

@@ -5,6 +5,7 @@
   ./config/boot.nix
   ./config/etc.nix
   ./config/file-systems.nix
+  ./config/linger.nix
   ./config/networking.nix
   ./config/nix.nix
   ./config/security.nix
@@ -18,9 +19,11 @@
   ./services/postgresql.nix
   ./system/activation.nix
   ./system/boot-loader.nix
+  ./system/kernel.nix
   ./system/switch.nix
   ./system/toplevel.nix
   ./systemd/manager.nix
   ./systemd/tmpfiles.nix
   ./systemd/units.nix
+  ./systemd/user.nix
 ]

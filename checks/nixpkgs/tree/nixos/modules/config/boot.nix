@@ -10,11 +10,6 @@ in
 {
   options.boot = {
     isContainer = flag false "Whether the machine is a container, which has no kernel of its own.";
-    kernelParams = lib.mkOption {
-      type = lib.types.listOf lib.types.str;
-      default = [ ];
-      description = "Parameters of the kernel.";
-    };
     kernelModules = lib.mkOption {
       type = lib.types.listOf lib.types.str;
       default = [ ];
@@ -35,11 +30,6 @@ in
     };
     tmp.cleanOnBoot = flag false "Whether /tmp is emptied at boot.";
     tmp.useTmpfs = flag false "Whether /tmp is in memory.";
-    initrd.availableKernelModules = lib.mkOption {
-      type = lib.types.listOf lib.types.str;
-      default = [ ];
-      description = "Kernel modules that the initial system has.";
-    };
     growPartition = flag false "Whether the root partition is grown at boot.";
   };
 

@@ -70,6 +70,7 @@ let
           default = [ ];
           description = "Packages for this account.";
         };
+        linger = maybe lib.types.bool "Whether the user's service manager runs from boot on; null leaves it as it is.";
         isSystemUser = flag "Whether it belongs to a service.";
         isNormalUser = flag "Whether it belongs to a person.";
         hashedPassword = maybe lib.types.str "The hash of the password.";
@@ -148,7 +149,7 @@ in
       let
         groups = lib.concatMapStrings (g: "${g.name}:${number g.gid}\n") (lib.attrValues cfg.groups);
         people = lib.concatMapStrings (
-          u: "${u.name}:${number u.uid}:${u.group}:${u.home}:${u.shell}:${lib.boolToString u.createHome}\n"
+          u: "${u.name}:${if u.uid == null && u.isNormalUser then "+" else number u.uid}:${u.group}:${u.home}:${u.shell}:${lib.boolToString u.createHome}\n"
         ) accounts;
       in
       ''

@@ -60,14 +60,14 @@ in
   };
 
   # The record of the system that the machine boots next is one small file,
-  # whichever loader is chosen. A container's manager needs none.
+  # whichever loader is chosen. In a container it stands for the link to the
+  # system's init that NixOS makes there.
   config.system.build.installBootLoader =
     if cfg.external.enable then
       cfg.external.installHook
     else
       pkgs.writeShellScript "install-boot-loader" ''
         set -e
-        ${lib.optionalString config.boot.isContainer "exit 0"}
         mkdir -p /boot/loader
         echo "$1" >/boot/loader/default.new
         mv /boot/loader/default.new /boot/loader/default

@@ -203,6 +203,27 @@ if [ -n "$reexec" ]; then
 fi
 systemctl reset-failed || :
 timeout 180 systemctl daemon-reload 9>&- || die 1 "Failed to reload systemd"
+
+# Managers of users: what changed of their units restarts if it runs.
+of_user() { # USER ARG...
+	local user=$1
+	shift
+	systemctl --user --machine="$user@" "$@"
+}
+changed=
+for file in $TOPLEVEL/etc/systemd/user/*.*; do
+	[ ! -f "$file" ] || cmp -s "$file" "$old/etc/systemd/user/${file##*/}" || changed="$changed ${file##*/}"
+done
+users=$(active | sed -n 's/^user@\([0-9]*\)\.service$/\1/p' | while read -r uid; do
+	awk -F: -v uid="$uid" '$3 == uid { print $1 }' /etc/passwd
+done)
+for user in $users; do
+	log "reloading user units for $user..."
+	of_user "$user" daemon-reload && of_user "$user" reset-failed || code=4
+	[ -z "$changed" ] || of_user "$user" try-restart -- $changed || code=4
+	of_user "$user" start default.target || code=4
+done
+
 systemctl_jobs restart -- sysinit-reactivation.target
 
 if [ -n "$reload" ]; then
@@ -239,6 +260,11 @@ tell "the following new units were started" $new
 failed=$(systemctl list-units --failed --plain --no-legend --full | awk '{ print $1 }')
 for unit in $(echo "$now" | awk '$4 == "auto-restart" && $1 ~ /\.service$/ { print $1 }'); do
 	[ "$(systemctl show --value -p ExecMainStatus -- "$unit")" = 0 ] || failed="$failed $unit"
+done
+for user in $users; do
+	broken=$(of_user "$user" list-units --failed --plain --no-legend --full | awk '{ print $1 }')
+	[ -z "$broken" ] || code=4
+	tell "warning: the following user units failed" $broken
 done
 if [ -n "$failed" ]; then
 	log "warning: the following units failed: $(shown $failed)"

@@ -5,7 +5,6 @@ ln -s $systemd $out/systemd
 cp $switchInhibitors $out/switch-inhibitors
 printf %s "$label" >$out/nixos-version
 printf %s "$platform" >$out/system
-printf %s "$kernelParams" >$out/kernel-params
 printf %s "$initInterfaceVersion" >$out/init-interface-version
 
 program() { # FROM TO

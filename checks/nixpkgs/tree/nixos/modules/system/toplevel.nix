@@ -55,7 +55,6 @@ in
       inherit (cfg.nixos) label distroId;
       inherit (pkgs) applets busybox systemd;
       platform = config.nixpkgs.hostPlatform.system;
-      kernelParams = lib.concatStringsSep " " config.boot.kernelParams;
       preSwitchCheck = cfg.preSwitchChecksScript;
       initScript = "#!${pkgs.busybox}/bin/busybox sh\n${builtins.readFile ./init.sh}";
       canSwitch = cfg.switch.enable;

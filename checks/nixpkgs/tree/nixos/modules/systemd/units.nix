@@ -8,6 +8,7 @@ let
   cfg = config.systemd;
   options = import ./unit-options.nix { inherit lib; };
   texts = import ./unit-texts.nix { inherit config lib pkgs; };
+  unitTree = import ./unit-tree.nix { inherit lib pkgs; };
 
   kind =
     declared: description:
@@ -42,13 +43,6 @@ let
         installed def // { text = texts.mount name def; }
       )
     ) cfg.mounts
-  );
-
-  names = lib.attrNames cfg.units;
-  # All units are one store path; their texts come as files, since they may be
-  # longer than an environment allows.
-  variables = lib.listToAttrs (
-    lib.imap0 (n: name: lib.nameValuePair "unit${toString n}" cfg.units.${name}.text) names
   );
 in
 {
@@ -98,24 +92,7 @@ in
       // ofKind "path" cfg.paths
       // ofMounts;
 
-    system.build.units = pkgs.runCommand "system-units" (
-      variables
-      // {
-        passAsFile = lib.attrNames variables;
-        names = lib.concatMapStrings (
-          name:
-          let
-            u = cfg.units.${name};
-            links =
-              dir: by: lib.concatMapStrings (other: " ${other}.${dir}/${name}") by;
-          in
-          "${name} ${if u.enable then "file" else "mask"}${links "wants" u.wantedBy}${links "requires" u.requiredBy}${
-            lib.concatMapStrings (alias: " ${alias}") u.aliases
-          }\n"
-        ) names;
-      }
-    ) (builtins.readFile ./units-build.sh);
-
+    system.build.units = unitTree "system-units" cfg.units;
     environment.etc."systemd/system".source = "${config.system.build.units}";
   };
 }

@@ -79,6 +79,12 @@ func TestARequestThatHasBegunIsAnswered(t *testing.T) {
 	server, err := Listen(ctx, store, Serving{})
 	assert.NilError(t, err)
 	address := server.listener.Addr().String()
+	began := make(chan struct{}, 1)
+	server.server.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateActive {
+			began <- struct{}{}
+		}
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(ctx) }()
 
@@ -98,6 +104,7 @@ func TestARequestThatHasBegunIsAnswered(t *testing.T) {
 	}()
 	_, err = io.WriteString(writer, state[:10])
 	assert.NilError(t, err)
+	<-began
 	stop(errors.New("enough"))
 	// It stops to listen first.
 	for {

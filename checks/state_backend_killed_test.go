@@ -52,9 +52,12 @@ func buildServer(t *testing.T) string {
 	return path
 }
 
+// anyPort lets a server choose where it listens.
+const anyPort = "127.0.0.1:0"
+
 // startServer starts a state backend that is killed when it is stopped. argv is the
 // server, or a program that runs it.
-func startServer(t *testing.T, dir string, argv ...string) *server {
+func startServer(t *testing.T, dir, listen string, argv ...string) *server {
 	t.Helper()
 	reader, writer := io.Pipe()
 	ctx, stop := context.WithCancel(t.Context())
@@ -63,7 +66,10 @@ func startServer(t *testing.T, dir string, argv ...string) *server {
 	go func() {
 		err := child.Command{
 			Path: argv[0], Args: argv[1:], Stdout: writer, Stderr: io.Discard, Signal: syscall.SIGKILL,
-			Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "STATE_DIR=" + dir, "STATE_USER=" + stateUser, "STATE_PASSWORD=" + statePassword},
+			Env: []string{
+				"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "STATE_DIR=" + dir, "STATE_LISTEN=" + listen,
+				"STATE_USER=" + stateUser, "STATE_PASSWORD=" + statePassword,
+			},
 		}.Run(ctx)
 		_ = writer.CloseWithError(errors.Join(errors.New("the server ended"), err))
 		s.ended <- err
@@ -100,7 +106,7 @@ func TestStateBackendKilled(t *testing.T) {
 	dir, program := filepath.Join(t.TempDir(), "states"), buildServer(t)
 	w := &writer{t: t, sent: map[string]bool{}, cut: map[string]int{}}
 	for range kills {
-		s := startServer(t, dir, program)
+		s := startServer(t, dir, anyPort, program)
 		w.b = s.backend("web")
 		w.verify()
 		reads := make(chan int)
@@ -114,7 +120,7 @@ func TestStateBackendKilled(t *testing.T) {
 			return
 		}
 	}
-	w.b = startServer(t, dir, program).backend("web")
+	w.b = startServer(t, dir, anyPort, program).backend("web")
 	w.verify()
 	t.Logf("%d kills: %d states and %d locks acknowledged, %d reads; cut short: %v", kills, w.serial, w.locks, w.reads, w.cut)
 	for _, what := range []string{"post", "lock", "unlock"} {

@@ -146,7 +146,7 @@ func TestStateBackendOpenTofu(t *testing.T) {
 			assert.Equal(t, b.Lock(t.Context(), stranger).Status, http.StatusOK, "tofu left no lock")
 			out, code := w.run("apply", "-auto-approve", "-input=false", "-var=to=second")
 			assert.Equal(t, code, 1)
-			for _, part := range []string{"already locked: ID=" + stranger.ID, stranger.Who, stranger.Operation} {
+			for _, part := range []string{"already locked", "ID=" + stranger.ID, stranger.Who, stranger.Operation} {
 				assert.Check(t, cmp.Contains(out, part))
 			}
 			out, code = w.run("force-unlock", "-force", "some-other-id")

@@ -32,10 +32,10 @@ type Lock struct {
 	ID, Operation, Info, Who, Version, Created, Path string
 }
 
-// NewLock makes a lock as an OpenTofu that runs would.
+// NewLock makes a lock as OpenTofu does for an operation: "plan", "apply".
 func NewLock(operation string) Lock {
 	return Lock{
-		ID: strings.ToLower(rand.Text()), Operation: "OperationType" + operation, Who: "somebody@" + operation,
+		ID: strings.ToLower(rand.Text()), Operation: "OperationType" + strings.ToUpper(operation[:1]) + operation[1:], Who: "somebody@" + operation,
 		Version: "1.12.6", Created: time.Now().UTC().Format(time.RFC3339Nano),
 	}
 }

@@ -213,8 +213,11 @@ PATH = %s/gitea.db
 
 [security]
 INSTALL_LOCK = true
-PASSWORD_HASH_ALGO = pbkdf2$1000
+PASSWORD_HASH_ALGO = pbkdf2_v1
 SECRET_KEY = of-this-check-alone
+
+[service]
+REQUIRE_SIGNIN_VIEW = true
 
 [packages]
 ENABLED = true

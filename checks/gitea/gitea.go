@@ -27,7 +27,7 @@ const Version = "1.26.0"
 
 const (
 	module     = "code.gitea.io/gitea"
-	startLimit = 2 * time.Minute
+	startLimit = time.Minute
 )
 
 //go:embed mod.txt
@@ -164,7 +164,7 @@ func (s *Server) ready(ctx context.Context) error {
 		if len(s.ended) > 0 {
 			return wait.Stop(errors.New("start Gitea: it ended"))
 		}
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/api/v1/version", nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/api/healthz", nil)
 		if err != nil {
 			return wait.Stop(err)
 		}

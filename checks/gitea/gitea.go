@@ -45,7 +45,10 @@ type Program struct {
 // Build builds Gitea once, below the folder cache. That takes minutes.
 func Build(ctx context.Context, e env.Environment, tools toolchain.Keys, cache string) (*Program, error) {
 	dir := filepath.Join(cache, "gitea-"+Version)
-	source, err := os.MkdirTemp("", "slipway-gitea-")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	source, err := os.MkdirTemp(dir, ".module-")
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +67,7 @@ func Build(ctx context.Context, e env.Environment, tools toolchain.Keys, cache s
 		if _, err := run("build", "-tags", "sqlite,sqlite_unlock_notify", "-ldflags=-s -w", "-o", made, module); err != nil {
 			return nil, fmt.Errorf("build Gitea %s: %w", Version, err)
 		}
-		if err := place(made, p.Path); err != nil {
+		if err := os.Rename(made, p.Path); err != nil {
 			return nil, err
 		}
 	}
@@ -75,22 +78,6 @@ func Build(ctx context.Context, e env.Environment, tools toolchain.Keys, cache s
 	static, err := run("list", "-m", "-f", "{{.Dir}}", module)
 	p.static = strings.TrimSpace(string(static))
 	return p, err
-}
-
-// place puts a program into the cache, whole or not at all.
-func place(made, path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	text, err := os.ReadFile(made)
-	if err != nil {
-		return err
-	}
-	half := path + ".new"
-	if err := os.WriteFile(half, text, 0o755); err != nil {
-		return err
-	}
-	return os.Rename(half, path)
 }
 
 // Server is a Gitea that runs.

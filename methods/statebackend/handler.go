@@ -38,7 +38,7 @@ const (
 // Access says who may use a store, and how much.
 type Access struct {
 	User     string
-	Password env.Secret // unset: everybody who reaches the server may
+	Password env.Secret // must be set: a server on the loopback is reached by every program, and by pages in a browser
 	Limit    int64      // size of a state in bytes; 0 means DefaultLimit
 }
 
@@ -51,6 +51,9 @@ type Access struct {
 func Handler(store *Store, access Access, log *report.Log) http.Handler {
 	if access.Limit == 0 {
 		access.Limit = DefaultLimit
+	}
+	if log == nil {
+		log = &report.Log{}
 	}
 	return &handler{store, access, log}
 }
@@ -257,14 +260,11 @@ func body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 // allows tells whether a request has the credentials. Sums are compared, in a time
 // that depends on neither text nor length.
 func (a Access) allows(r *http.Request) bool {
-	if !a.Password.IsSet() {
-		return true
-	}
-	user, password, _ := r.BasicAuth()
+	user, password, given := r.BasicAuth()
 	sum := func(user, password string) []byte {
 		text, _ := json.Marshal([]string{user, password})
 		all := sha256.Sum256(text)
 		return all[:]
 	}
-	return subtle.ConstantTimeCompare(sum(user, password), sum(a.User, a.Password.Reveal())) == 1
+	return subtle.ConstantTimeCompare(sum(user, password), sum(a.User, a.Password.Reveal())) == 1 && given && a.Password.IsSet()
 }

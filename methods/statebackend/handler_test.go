@@ -265,6 +265,18 @@ func TestEveryRequestIsLoggedOnceAndWithoutSecrets(t *testing.T) {
 	}
 }
 
+func TestWithoutAPasswordNobodyMay(t *testing.T) {
+	h := Handler(opened(t, Options{}), Access{User: user}, nil)
+	for _, set := range []func(*http.Request){func(*http.Request) {}, func(r *http.Request) { r.SetBasicAuth(user, "") }} {
+		r := httptest.NewRequest("GET", "/state/web", nil)
+		set(r)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		assert.Equal(t, w.Code, http.StatusUnauthorized)
+		assert.Assert(t, cmp.Contains(w.Header().Get("WWW-Authenticate"), "Basic"))
+	}
+}
+
 func TestFullDisksHaveAStatusOfTheirOwn(t *testing.T) {
 	for _, cause := range []error{syscall.ENOSPC, syscall.EDQUOT} {
 		err := fmt.Errorf("store state: %w", errors.Join(&os.PathError{Op: "write", Path: "x", Err: cause}, nil))

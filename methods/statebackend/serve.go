@@ -44,8 +44,8 @@ type Server struct {
 	log       *report.Log
 }
 
-// Listen begins to listen; requests are answered by Serve. On an address that
-// others can reach it insists on TLS and a password, since states hold secrets.
+// Listen begins to listen; requests are answered by Serve. States hold secrets: a
+// password is needed, and TLS on an address that other hosts can reach.
 func Listen(ctx context.Context, store *Store, o Serving) (*Server, error) {
 	s, err := listen(ctx, store, o)
 	if err != nil {
@@ -55,6 +55,9 @@ func Listen(ctx context.Context, store *Store, o Serving) (*Server, error) {
 }
 
 func listen(ctx context.Context, store *Store, o Serving) (*Server, error) {
+	if !o.Password.IsSet() {
+		return nil, errors.New("a password is needed: states hold secrets")
+	}
 	if o.Address == "" {
 		o.Address = "127.0.0.1:0"
 	}
@@ -80,8 +83,8 @@ func listen(ctx context.Context, store *Store, o Serving) (*Server, error) {
 	return s, nil
 }
 
-// secure puts TLS around the listener where that is wanted, and refuses to offer
-// states in the open.
+// secure puts TLS around the listener where that is wanted, and insists on it where
+// others can listen.
 func (s *Server) secure(o Serving) error {
 	host, err := netip.ParseAddrPort(s.listener.Addr().String())
 	if err != nil {
@@ -91,8 +94,8 @@ func (s *Server) secure(o Serving) error {
 	if err != nil {
 		return err
 	}
-	if !host.Addr().IsLoopback() && (pair == nil || !o.Password.IsSet()) {
-		return fmt.Errorf("%s can be reached by others: states are served there with TLS and a password only", host)
+	if pair == nil && !host.Addr().IsLoopback() {
+		return fmt.Errorf("%s can be reached by other hosts: states are served there with TLS only", host)
 	}
 	if pair != nil {
 		s.listener = tls.NewListener(s.listener, &tls.Config{

@@ -30,13 +30,13 @@ func TestStatesAreNotServedInTheOpen(t *testing.T) {
 		o    Serving
 		says string
 	}{
-		{"neither password nor TLS", Serving{Address: "0.0.0.0:0"}, "with TLS and a password only"},
-		{"no TLS", Serving{Address: "0.0.0.0:0", Access: access}, "with TLS and a password only"},
+		{"no password", Serving{Access: Access{User: user}}, "a password is needed"},
+		{"no TLS where others listen", Serving{Address: "0.0.0.0:0", Access: access}, "served there with TLS only"},
 		{"no host to sign for", Serving{Address: "0.0.0.0:0", Access: access, SelfSigned: true}, "has to name its host"},
-		{"two certificates", Serving{SelfSigned: true, Certificate: []byte("x")}, "choose one"},
-		{"a bad certificate", Serving{Certificate: []byte("x"), Key: env.NewSecret("secret key")}, "read certificate and key"},
-		{"a key alone", Serving{Key: env.NewSecret("secret key")}, "read certificate and key"},
-		{"no address", Serving{Address: "nonsense"}, "missing port"},
+		{"two certificates", Serving{Access: access, SelfSigned: true, Certificate: []byte("x")}, "choose one"},
+		{"a bad certificate", Serving{Access: access, Certificate: []byte("x"), Key: env.NewSecret("secret key")}, "read certificate and key"},
+		{"a key alone", Serving{Access: access, Key: env.NewSecret("secret key")}, "read certificate and key"},
+		{"no address", Serving{Access: access, Address: "nonsense"}, "missing port"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Listen(t.Context(), store, c.o)
@@ -76,15 +76,15 @@ func TestACertificateIsServed(t *testing.T) {
 func TestARequestThatHasBegunIsAnswered(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	store := opened(t, Options{})
-	server, err := Listen(ctx, store, Serving{})
+	server, err := Listen(ctx, store, Serving{Access: access})
 	assert.NilError(t, err)
 	address := server.listener.Addr().String()
 	began := make(chan struct{}, 1)
-	server.server.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateActive {
-			began <- struct{}{}
-		}
-	}
+	handler := server.server.Handler
+	server.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began <- struct{}{}
+		handler.ServeHTTP(w, r)
+	})
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(ctx) }()
 
@@ -92,11 +92,13 @@ func TestARequestThatHasBegunIsAnswered(t *testing.T) {
 	reader, writer := io.Pipe()
 	request, err := http.NewRequestWithContext(t.Context(), "POST", server.State("web"), reader)
 	assert.NilError(t, err)
+	request.SetBasicAuth(user, password)
 	answered := make(chan int, 1)
 	go func() {
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
-			answered <- -1
+			t.Error(err)
+			answered <- 0
 			return
 		}
 		_ = response.Body.Close()
@@ -126,7 +128,7 @@ func TestARequestThatHasBegunIsAnswered(t *testing.T) {
 }
 
 func TestTimeoutsAreSet(t *testing.T) {
-	server, err := Listen(t.Context(), opened(t, Options{}), Serving{})
+	server, err := Listen(t.Context(), opened(t, Options{}), Serving{Access: access})
 	assert.NilError(t, err)
 	s := server.server
 	for _, d := range []time.Duration{s.ReadHeaderTimeout, s.ReadTimeout, s.WriteTimeout, s.IdleTimeout} {

@@ -2,6 +2,7 @@ package statebackend
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,7 +66,7 @@ func versions(dir string) ([]Version, error) {
 		v.Number, v.Stored, v.Size = number, info.ModTime(), info.Size()
 		list = append(list, v)
 	}
-	slices.SortFunc(list, func(a, b Version) int { return int(min(max(int64(a.Number)-int64(b.Number), -1), 1)) })
+	slices.SortFunc(list, func(a, b Version) int { return cmp.Compare(a.Number, b.Number) })
 	return list, nil
 }
 
@@ -89,7 +90,7 @@ func current(list []Version) (stored, error) {
 	}
 	st, err := parseState(text)
 	if err != nil {
-		return stored{}, fmt.Errorf("%s is damaged: %w", last.Path, err)
+		return stored{}, fmt.Errorf("%s is damaged: %w; without this file the version before it is the state", last.Path, err)
 	}
 	return stored{st, text, last}, nil
 }

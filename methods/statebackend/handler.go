@@ -179,6 +179,9 @@ func (h *handler) put(w http.ResponseWriter, r *http.Request, name string) error
 	if err != nil {
 		return err
 	}
+	if l, err := parseLock(text); err == nil && l.ID != "" {
+		return &inputError{fmt.Errorf("a lock, sent to the address of the state: that of its lock is %s%s/lock", prefix, name)}
+	}
 	query := r.URL.Query()
 	return h.store.write(name, query.Get("ID"), text, query.Get(forceParameter) == "true")
 }

@@ -100,7 +100,7 @@ func TestGarbageIsNamed(t *testing.T) {
 		`{"encrypted_data":"x","serial":1}`:                   "it has no lineage",
 		`{"encrypted_data":"","lineage":"x","serial":1}`:      "must be 4",
 		`{"encrypted_data":null,"lineage":"x","serial":1}`:    "must be 4",
-		`{"ID":"1","Operation":"OperationTypePlan","Who":""}`: "must be 4",
+		`{"ID":"1","Operation":"OperationTypePlan","Who":""}`: "that of its lock is /state/web/lock",
 	} {
 		refusedAs(t, b.Post(t.Context(), body, ""), http.StatusBadRequest, says)
 	}

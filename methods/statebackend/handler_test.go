@@ -87,14 +87,14 @@ func TestAStateIsReplacedByWhatFollowsItOnly(t *testing.T) {
 func TestGarbageIsNamed(t *testing.T) {
 	_, b := served(t, Options{}, access)
 	for body, says := range map[string]string{
-		"":                         "not a state: unexpected end of JSON input",
-		"<html>":                   "not a state: invalid character '<'",
-		"null":                     "format version 0, must be 4",
-		`[]`:                       "not a state",
-		`{"version":3}`:            "format version 3, must be 4",
-		`{"version":4}`:            "it has no lineage",
-		`{"version":4,"serial":1}`: "it has no lineage",
-		`{"version":4,"lineage":"x"}`:                         "it has no serial",
+		"":                            "not a state: unexpected end of JSON input",
+		"<html>":                      "not a state: invalid character '<'",
+		"null":                        "format version 0, must be 4",
+		`[]`:                          "not a state",
+		`{"version":3}`:               "format version 3, must be 4",
+		`{"version":4}`:               "it has no lineage",
+		`{"version":4,"serial":1}`:    "it has no lineage",
+		`{"version":4,"lineage":"x"}`: "it has no serial",
 		`{"version":4,"lineage":"x","serial":-1}`:             "not a state",
 		`{"version":4,"lineage":"x","serial":1} {}`:           "after top-level value",
 		`{"encrypted_data":"x","serial":1}`:                   "it has no lineage",

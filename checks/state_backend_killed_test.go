@@ -127,6 +127,14 @@ func TestStateBackendKilled(t *testing.T) {
 		assert.Check(t, w.cut[what] > 0, "no %s was cut short, so this showed nothing about it", what)
 	}
 
+	// A write that is not cut short also removes what those before it had no time to.
+	lock := ""
+	if w.held {
+		lock = w.lock.ID
+	}
+	last := protocol.State(stateLineage, w.serial+1, 1)
+	w.sent[last] = true
+	assert.Equal(t, w.b.Post(t.Context(), last, lock).Status, http.StatusOK)
 	entries, err := os.ReadDir(filepath.Join(dir, "web"))
 	assert.NilError(t, err)
 	versions := 0

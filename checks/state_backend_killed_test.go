@@ -111,7 +111,7 @@ func TestStateBackendKilled(t *testing.T) {
 		w.verify()
 		reads := make(chan int)
 		go func() { reads <- w.read(w.b) }()
-		timer := time.AfterFunc(time.Duration(rand.N(60*time.Millisecond)), s.stop)
+		timer := time.AfterFunc(rand.N(60*time.Millisecond), s.stop)
 		w.work()
 		timer.Stop()
 		s.kill()

@@ -121,8 +121,7 @@ func (p *Program) Start(ctx context.Context, dir string, port int) (*Server, err
 	web.Stdout, web.Stderr = s.output, s.output
 	go func() { s.ended <- web.Run(running) }()
 	if err := s.ready(ctx); err != nil {
-		stop()
-		<-s.ended
+		s.Close()
 		return nil, fmt.Errorf("%w\n%s", err, s.output)
 	}
 	return s, nil
@@ -173,10 +172,10 @@ func (s *Server) State(name string) string {
 	return s.base + "/api/packages/" + s.User + "/terraform/state/" + name
 }
 
-// Close stops it.
+// Close stops it. How it ends does not matter: nobody needs it any more.
 func (s *Server) Close() {
 	s.stop()
-	<-s.ended
+	_ = <-s.ended
 }
 
 // settings are the user, the work folder, the module's folder, the port, and the

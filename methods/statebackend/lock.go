@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -66,13 +67,14 @@ func printable(text string) bool {
 
 // String says who holds the lock, since when and what for.
 func (l lockInfo) String() string {
-	text := l.ID
+	var text strings.Builder
+	text.WriteString(l.ID)
 	for _, part := range []struct{ before, what string }{{" of ", l.Who}, {" for ", l.Operation}, {" since ", l.Created}} {
 		if part.what != "" {
-			text += fmt.Sprintf("%s%.120q", part.before, part.what)
+			fmt.Fprintf(&text, "%s%.120q", part.before, part.what)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // holder reads who holds the lock of a state; an empty ID means nobody.

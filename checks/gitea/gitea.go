@@ -85,7 +85,7 @@ type Server struct {
 	User, Password string
 	base           string
 	stop           context.CancelFunc
-	ended          chan error
+	ended          chan struct{} // closed when it has ended
 	output         *bytes.Buffer
 }
 
@@ -96,7 +96,7 @@ func (p *Program) Start(ctx context.Context, dir string, port int) (*Server, err
 		return nil, err
 	}
 	s := &Server{
-		User: "deployer", ended: make(chan error, 1), output: &bytes.Buffer{},
+		User: "deployer", ended: make(chan struct{}), output: &bytes.Buffer{},
 		base: fmt.Sprintf("http://127.0.0.1:%d", port),
 	}
 	config := filepath.Join(dir, "app.ini")
@@ -119,7 +119,10 @@ func (p *Program) Start(ctx context.Context, dir string, port int) (*Server, err
 	s.stop = stop
 	web := command("web")
 	web.Stdout, web.Stderr = s.output, s.output
-	go func() { s.ended <- web.Run(running) }()
+	go func() {
+		defer close(s.ended)
+		_ = web.Run(running) // what matters is in its output
+	}()
 	if err := s.ready(ctx); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("%w\n%s", err, s.output)
@@ -147,8 +150,10 @@ var passwordForm = regexp.MustCompile(`generated random password is '([^']+)'`)
 // ready waits until Gitea answers.
 func (s *Server) ready(ctx context.Context) error {
 	return wait.For{What: "Gitea to answer", Limit: startLimit, Try: 5 * time.Second}.Until(ctx, func(ctx context.Context) error {
-		if len(s.ended) > 0 {
+		select {
+		case <-s.ended:
 			return wait.Stop(errors.New("start Gitea: it ended"))
+		default:
 		}
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/api/healthz", nil)
 		if err != nil {
@@ -172,10 +177,10 @@ func (s *Server) State(name string) string {
 	return s.base + "/api/packages/" + s.User + "/terraform/state/" + name
 }
 
-// Close stops it. How it ends does not matter: nobody needs it any more.
+// Close stops it.
 func (s *Server) Close() {
 	s.stop()
-	_ = <-s.ended
+	<-s.ended
 }
 
 // settings are the user, the work folder, the module's folder, the port, and the

@@ -101,6 +101,11 @@ func (Checks) ReadmeCommands(ctx context.Context) error { return run(ctx, "check
 // LibraryImport declares groups in a module of its own, as a user would.
 func (Checks) LibraryImport(ctx context.Context) error { return run(ctx, "checks-library-import") }
 
+// IntegrationsStateBackend kills the state backend while it writes, fills its disk, lets OpenTofu use it, and compares it with another.
+func (Checks) IntegrationsStateBackend(ctx context.Context) error {
+	return run(ctx, "checks-integrations-state-backend")
+}
+
 // Guests boots, cuts, kills and cleans up test machines.
 func (Checks) Guests(ctx context.Context) error { return run(ctx, "checks-guests") }
 

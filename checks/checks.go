@@ -36,6 +36,7 @@ func OnMachines() []Check {
 		{"deployment-interruptions", "cuts links, fills disks and starts two runs at once", "^TestDeploymentInterruptions$"},
 		{"deployment-confirm", "breaks the way in, and kills the deployer, at moments of a switch: the machine comes back by itself", "^TestDeploymentConfirm"},
 		{"deployment-rollback", "goes back to generations, plans, and leaves what is not proved out of the boot loader", "^TestDeploymentRollback$"},
+		{"deployment-reboot", "reboots where that is needed and allowed, and judges what came up", "^TestDeploymentReboot$"},
 		{"deployment-ci-environment", "deploys with no HOME, no terminal, a minimal environment and a read-only checkout", "^TestDeploymentCIEnvironment$"},
 		{"deployment-evaluation-cache", "evaluates nothing twice, and everything that changed", "^TestDeploymentEvaluationCache$"},
 		{"deployment-real-nixos", "builds every machine over the nixpkgs that CHECKS_NIXPKGS names, and deploys to a NixOS", "^TestDeploymentRealNixOS$"},

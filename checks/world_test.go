@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/poll"
 
 	"fediversity.eu/slipway/checks/guest"
 	"fediversity.eu/slipway/checks/nixpkgs"
@@ -358,3 +359,15 @@ func (w *world) witness(g *guest.Guest, script string) (string, error) {
 }
 
 var _ io.Writer = testWriter{}
+
+// cameUp waits until a guest has booted anew.
+func (w *world) cameUp(g *guest.Guest, before string) {
+	w.t.Helper()
+	poll.WaitOn(w.t, func(poll.LogT) poll.Result {
+		now, err := w.witness(g, "cat /proc/sys/kernel/random/boot_id")
+		if err != nil || strings.TrimSpace(now) == before {
+			return poll.Continue("it has not come up yet")
+		}
+		return poll.Success()
+	}, poll.WithTimeout(2*time.Minute), poll.WithDelay(200*time.Millisecond))
+}

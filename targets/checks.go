@@ -70,6 +70,11 @@ func (Checks) DeploymentRollback(ctx context.Context) error {
 	return run(ctx, "checks-deployment-rollback")
 }
 
+// DeploymentReboot reboots where that is needed and allowed, and judges what came up.
+func (Checks) DeploymentReboot(ctx context.Context) error {
+	return run(ctx, "checks-deployment-reboot")
+}
+
 // DeploymentCiEnvironment deploys with no HOME, no terminal, a minimal environment and a read-only checkout.
 func (Checks) DeploymentCiEnvironment(ctx context.Context) error {
 	return run(ctx, "checks-deployment-ci-environment")

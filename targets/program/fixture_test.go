@@ -182,7 +182,27 @@ func (w *world) runNames(ctx context.Context, variables map[string]string, names
 	var out, log bytes.Buffer
 	session, err := w.registry.NewSession(ctx, env.Map(variables), Streams{Out: &out, Err: &log})
 	assert.NilError(w.t, err)
-	err = session.Run(ctx, names...)
+	err = session.Run(ctx, callsOf(names...)...)
 	session.Close()
 	return outcome{err: err, out: out.String(), log: log.String()}
+}
+
+// callsOf are calls without arguments.
+func callsOf(names ...string) []Call {
+	var calls []Call
+	for _, name := range names {
+		calls = append(calls, Call{Name: name})
+	}
+	return calls
+}
+
+// rows is what the table of an aggregate says of one member.
+func (o outcome) rows(member string) string {
+	for line := range strings.Lines(o.log) {
+		words := strings.Fields(line)
+		if len(words) > 1 && words[1] == member {
+			return strings.Join(words[2:], " ")
+		}
+	}
+	return ""
 }

@@ -92,6 +92,7 @@ func CodeOf(err error) Code {
 type Exit struct { //nolint:errname // it is an exit code first
 	Code Code
 	Err  error
+	Told bool // the events of the run say it already
 }
 
 // Wrap makes the error of a target from the error of a run; nil stays nil.
@@ -99,7 +100,16 @@ func Wrap(err error) error {
 	if err == nil {
 		return nil
 	}
+	if exit, ok := err.(*Exit); ok { //nolint:errorlint // the outermost
+		return exit
+	}
 	return &Exit{Code: CodeOf(err), Err: err}
+}
+
+// Told tells whether the events of the run say the error already.
+func Told(err error) bool {
+	exit, ok := errors.AsType[*Exit](err)
+	return ok && exit.Told
 }
 
 // Error is the text of the error within.

@@ -47,6 +47,21 @@ func TestMainOfABinary(t *testing.T) {
 		{"a refusal of a task", []string{"slipway", "setup"}, nil, 4, "=", []string{"error: set up: not", "hint: try again as root"}},
 		{"a failure ends the command line", []string{"slipway", "setup", "checks-all"}, nil, 4, "=", nil},
 
+		{"an argument", []string{"slipway", "hosting-provider-ssh-web-rollback", "12"}, nil, 0, "=web goes back to 12\n", nil},
+		{"an argument that was left out", []string{"slipway", "hosting-provider-ssh-web-rollback"}, nil, 0, "=web goes back to 1\n", nil},
+		{"an argument of a target", []string{"slipway", "run", "hostingProvider:sshWebRollback", "12"}, nil, 0, "=web goes back to 12\n", nil},
+		{"arguments, programs and tasks", []string{"slipway", "hosting-provider-ssh-web-rollback", "12", "checks-all", "hosting-provider-ssh-db-rollback", "hosting-provider-ssh-web"}, nil, 0, "=web goes back to 12\nchecked\ndb goes back to 1\nweb deployed\n", nil},
+		{"an argument and another value of its key", []string{"slipway", "hosting-provider-ssh-web-rollback", "12"}, []string{"FAKE_GENERATION=7"}, 2, "=", []string{`FAKE_GENERATION: "7", and "12" as an argument`}},
+		{"an argument too many", []string{"slipway", "hosting-provider-ssh-web-rollback", "12", "13"}, nil, 2, "=", []string{`"13" is one argument too many; usage: slipway hosting-provider-ssh-web-rollback [FAKE_GENERATION]`}},
+		{"a verb with arguments in a list", []string{"slipway", "list", "web-rollback"}, nil, 0, "=hosting-provider-ssh-web-rollback [FAKE_GENERATION] takes back hosting-provider's web by ssh: a machine\n", nil},
+		{"help of a verb with arguments", []string{"slipway", "help", "hosting-provider-ssh-web-rollback"}, nil, 0, "hosting-provider-ssh-web-rollback [FAKE_GENERATION] (mage hostingProvider:sshWebRollback)\n", nil},
+		{"called by its name with an argument", []string{"hosting-provider-ssh-web-rollback", "12"}, nil, 0, "=web goes back to 12\n", nil},
+		{"called by its name with one too many", []string{"hosting-provider-ssh-web-rollback", "12", "hosting-provider-ssh-db"}, nil, 2, "=", []string{"one argument too many"}},
+
+		{"the schema of a record", []string{"slipway", "schema", "record"}, nil, 0, `"title": "Record of a Slipway run"`, nil},
+		{"the schema of an event", []string{"slipway", "schema", "event"}, nil, 0, `"title": "Event of a Slipway run`, nil},
+		{"the schema of nothing", []string{"slipway", "schema"}, nil, 2, "=", []string{"schema: which? there are record", "event"}},
+
 		{"all programs", []string{"slipway", "list"}, nil, 0, listed, nil},
 		{"programs that hold a word", []string{"slipway", "list", "web-apply"}, nil, 0, "=hosting-provider-ssh-web-apply           deploys hosting-provider's web by ssh: a machine\n", nil},
 		{"programs that hold every word", []string{"slipway", "list", "refuse", "db"}, nil, 0, "=hosting-provider-ssh-db-refuse           refuses hosting-provider's db by ssh: a machine\n", nil},

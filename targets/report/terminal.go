@@ -124,6 +124,9 @@ func (t *Terminal) draw(lines []string) {
 		return
 	}
 	var b strings.Builder
+	if len(t.drawn) > 0 {
+		b.WriteString("\r") // a ^C that was typed is echoed at the cursor
+	}
 	if len(t.pending) > 0 && len(t.drawn) > 0 {
 		b.WriteString(clearRest)
 	}

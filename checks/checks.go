@@ -34,6 +34,8 @@ func OnMachines() []Check {
 		{"deployment-bad-input", "tries what users get wrong: each is refused with what to do, and nothing is changed", "^TestDeploymentBadInput$"},
 		{"deployment-switch-codes", "brings about each way in which a switch ends", "^TestDeploymentSwitchCodes$"},
 		{"deployment-interruptions", "cuts links, fills disks and starts two runs at once", "^TestDeploymentInterruptions$"},
+		{"deployment-aggregates", "deploys a group of which one machine is down and one does not get well: the rest is deployed, and everything is said", "^TestDeploymentAggregates$"},
+		{"deployment-interrupt", "interrupts a deployment in each of its steps: nothing is left here, and the next run finds what is left there", "^TestDeploymentInterrupt$"},
 		{"deployment-ci-environment", "deploys with no HOME, no terminal, a minimal environment and a read-only checkout", "^TestDeploymentCIEnvironment$"},
 		{"deployment-evaluation-cache", "evaluates nothing twice, and everything that changed", "^TestDeploymentEvaluationCache$"},
 		{"deployment-real-nixos", "builds every machine over the nixpkgs that CHECKS_NIXPKGS names, and deploys to a NixOS", "^TestDeploymentRealNixOS$"},

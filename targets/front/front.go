@@ -58,10 +58,14 @@ func (f Front) task(name string) (Task, bool) {
 	return Task{}, false
 }
 
-// streams are the ones of this process.
+// streams are the ones of this process. A terminal gets lines alone when results
+// go into a pipe: whoever reads them there may write to the same terminal, and
+// knows nothing of what moves on it.
 func streams() program.Streams {
 	s := program.Streams{Out: os.Stdout, Err: os.Stderr}
-	if fd := int(os.Stderr.Fd()); term.IsTerminal(fd) {
+	out, err := os.Stdout.Stat()
+	piped := err == nil && out.Mode()&os.ModeNamedPipe != 0
+	if fd := int(os.Stderr.Fd()); !piped && term.IsTerminal(fd) {
 		s.Size = func() (int, int) {
 			columns, rows, err := term.GetSize(fd)
 			if err != nil {

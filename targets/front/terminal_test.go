@@ -201,7 +201,19 @@ func TestEventsInAFileAreLines(t *testing.T) {
 	assert.Assert(t, cmp.Contains(string(text), "[hosting-provider-ssh-web-apply] healthy after "))
 }
 
-func TestResultsInAPipeAreAlone(t *testing.T) {
+func TestAPagerHasTheTerminalToItself(t *testing.T) {
+	t.Parallel()
+	self := call(t, asMain, terminal, "slipway")
+	cmd := exec.Command("sh", "-c", `"$0" hosting-provider-all | cat`, self.Path)
+	cmd.Env = append(self.Env, "PATH=/usr/bin:/bin")
+	c := at(t, 80, 24, cmd)
+	_, screen := c.end()
+	_, raw := c.screen()
+	assert.Assert(t, !strings.ContainsRune(raw, 0x1b), "%q", raw)
+	assert.Assert(t, cmp.Contains(screen, "web: web deployed"))
+}
+
+func TestResultsInAFileAreAlone(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "results")
 	file, err := os.Create(path)

@@ -103,7 +103,7 @@ func TestDeploymentInterrupt(t *testing.T) {
 				asked := time.Now()
 				way.stop(p)
 				assert.Equal(t, p.wait(), way.code, "%s", p.said)
-				assert.Assert(t, time.Since(asked) < 20*time.Second, "it took %s to end", time.Since(asked))
+				assert.Assert(t, time.Since(asked) < 15*time.Second, "it took %s to end", time.Since(asked))
 				assert.Assert(t, strings.Contains(p.said.String(), "stopped by SIG"), "%s", p.said)
 				p.leavesNothing(mark)
 				w.leftThere(g, stage.step, before, mark)

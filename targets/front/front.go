@@ -160,4 +160,4 @@ func explain(log *report.Log, err error) {
 }
 
 // plainly is the log of what goes wrong before there is a session.
-func plainly() *report.Log { return report.NewLog(report.Plain(os.Stderr)) }
+func plainly() *report.Log { return program.Speak(context.Background(), env.Process(), os.Stderr) }

@@ -1,6 +1,8 @@
 package front
 
 import (
+	"bufio"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -128,12 +130,42 @@ func TestAnErrorMovesNoCursor(t *testing.T) {
 
 func TestErrorsAreEventsToo(t *testing.T) {
 	t.Parallel()
-	got := run(t, asMain, []string{"PROGRESS=json"}, "slipway", "hosting-provider-ssh-web-refuse")
-	assert.Equal(t, got.code, 4)
-	for line := range strings.Lines(got.err) {
-		assert.Assert(t, strings.HasPrefix(line, "{"), "%q is no event", line)
+	for _, c := range []struct {
+		code  int
+		words []string
+		set   string
+	}{
+		{4, []string{"hosting-provider-ssh-web-refuse"}, ""},
+		{4, []string{"setup"}, ""},
+		{2, []string{"nobody"}, ""},
+		{2, []string{"--fast"}, ""},
+		{2, []string{"hosting-provider-ssh-db"}, ""},
+		{2, []string{"hosting-provider-ssh-web"}, "PARALLELISM=0"},
+		{2, []string{"hosting-provider-ssh-web"}, "REPORT=/no/folder/record.json"},
+	} {
+		got := run(t, asMain, []string{"PROGRESS=json", c.set}, append([]string{"slipway"}, c.words...)...)
+		assert.Equal(t, got.code, c.code)
+		for line := range strings.Lines(got.err) {
+			assert.Assert(t, strings.HasPrefix(line, "{"), "%q is no event", line)
+		}
+		assert.Assert(t, cmp.Contains(got.err, `"level":"error"`), "%v", c.words)
 	}
-	assert.Assert(t, cmp.Contains(got.err, `"level":"error"`))
+}
+
+func TestAnIgnoredHangUpStaysIgnored(t *testing.T) {
+	t.Parallel()
+	self := call(t, asMain, nil, "slipway")
+	cmd := exec.Command("sh", "-c", `trap "" HUP; exec "$0" hosting-provider-ssh-web-wait`, self.Path)
+	cmd.Env = self.Env
+	pipe, err := cmd.StdoutPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Start())
+	_, err = bufio.NewReader(pipe).ReadString('\n')
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Process.Signal(syscall.SIGHUP))
+	assert.NilError(t, cmd.Process.Signal(syscall.SIGINT))
+	_ = cmd.Wait() // its exit code is asked for below
+	assert.Equal(t, cmd.ProcessState.ExitCode(), 130, "it was the second signal that ended it")
 }
 
 func TestSignals(t *testing.T) {
@@ -147,6 +179,7 @@ func TestSignals(t *testing.T) {
 	}{
 		{"SIGINT ends a run", syscall.SIGINT, "wait", 130, "web waits\n"},
 		{"SIGTERM ends a run", syscall.SIGTERM, "wait", 143, "web waits\n"},
+		{"SIGHUP ends a run", syscall.SIGHUP, "wait", 143, "web waits\n"},
 		{"a second SIGINT forces", syscall.SIGINT, "stay", 130, "web waits\nweb stays\n"},
 		{"a second SIGTERM forces", syscall.SIGTERM, "stay", 143, "web waits\nweb stays\n"},
 	} {

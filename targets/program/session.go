@@ -93,6 +93,18 @@ func (s *Session) open(to Streams) {
 	s.log = report.NewLog(report.Redacted(sink, redactor.String))
 }
 
+// Speak gives a log for what goes wrong before there is a session, in the form
+// that PROGRESS asks for.
+func Speak(ctx context.Context, environment env.Environment, to io.Writer) *report.Log {
+	var keys struct {
+		Progress string `env:"PROGRESS" desc:"how events are shown"`
+	}
+	if err := environment.Load(ctx, env.For{Alone: true}, &keys); err == nil && keys.Progress == "json" {
+		return report.NewLog(report.JSON(to))
+	}
+	return report.NewLog(report.Plain(to))
+}
+
 // Log is where the session's events go.
 func (s *Session) Log() *report.Log { return s.log }
 

@@ -24,7 +24,7 @@ const (
 	RebootNeeded Code = 6   // the new system needs a reboot
 	Busy         Code = 75  // somebody else is at it; try later
 	Interrupted  Code = 130 // ended by SIGINT
-	Terminated   Code = 143 // ended by SIGTERM
+	Terminated   Code = 143 // ended by SIGTERM or SIGHUP
 )
 
 var meanings = map[Code]string{
@@ -126,15 +126,18 @@ type Interruption struct{ Signal os.Signal } //nolint:errname // it reads as wha
 
 // Error names the signal.
 func (i *Interruption) Error() string {
-	if i.Code() == Terminated {
+	switch i.Signal {
+	case syscall.SIGTERM:
 		return "stopped by SIGTERM"
+	case syscall.SIGHUP:
+		return "stopped by SIGHUP"
 	}
 	return "stopped by SIGINT"
 }
 
-// Code is 128 and the signal's number.
+// Code is 128 and the signal's number; that of SIGTERM for SIGHUP.
 func (i *Interruption) Code() Code {
-	if i.Signal == syscall.SIGTERM {
+	if i.Signal == syscall.SIGTERM || i.Signal == syscall.SIGHUP {
 		return Terminated
 	}
 	return Interrupted

@@ -6,6 +6,7 @@ package methods
 import (
 	"context"
 	"io"
+	"strings"
 
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/targets/env"
@@ -29,11 +30,11 @@ type Argument struct {
 
 // Usage writes the verb with its arguments: "rollback [GENERATION]".
 func (v Verb) Usage() string {
-	text := v.Name
+	words := []string{v.Name}
 	for _, a := range v.Arguments {
-		text += " " + a.String()
+		words = append(words, a.String())
 	}
-	return text
+	return strings.Join(words, " ")
 }
 
 // String writes the argument as a usage line does.

@@ -138,7 +138,7 @@ func (f Front) runTask(ctx context.Context, session *program.Session, name strin
 	code := report.CodeOf(err)
 	words := code.String()
 	if err == nil {
-		words = "done"
+		words = report.Done
 	}
 	log.End(report.Outcome{Code: code, Words: words, Took: time.Since(began)})
 	return err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -172,7 +173,7 @@ func TestWhatKeepsATerminalPlain(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			console := at(t, 80, 24, call(t, asMain, append(terminal[:len(terminal):len(terminal)], c.set), "slipway", "hosting-provider-all-refuse"))
+			console := at(t, 80, 24, call(t, asMain, append(slices.Clip(terminal), c.set), "slipway", "hosting-provider-all-refuse"))
 			code, _ := console.end()
 			assert.Equal(t, code, 4)
 			_, raw := console.screen()
@@ -198,7 +199,7 @@ func TestEventsInAFileAreLines(t *testing.T) {
 	text, err := os.ReadFile(path)
 	assert.NilError(t, err)
 	assert.Assert(t, !strings.ContainsRune(string(text), 0x1b))
-	assert.Assert(t, cmp.Contains(string(text), "[hosting-provider-ssh-web-apply] healthy after "))
+	assert.Assert(t, cmp.Contains(string(text), "[hosting-provider-ssh-web-apply] done after "))
 }
 
 func TestAPagerHasTheTerminalToItself(t *testing.T) {
@@ -227,5 +228,5 @@ func TestResultsInAFileAreAlone(t *testing.T) {
 	text, err := os.ReadFile(path)
 	assert.NilError(t, err)
 	assert.Equal(t, string(text), "web deployed\n")
-	assert.Assert(t, cmp.Regexp(`^\[hosting-provider-ssh-web-apply\] deploying\n\[hosting-provider-ssh-web-apply\] healthy after 0\.\d s$`, screen))
+	assert.Assert(t, cmp.Regexp(`^\[hosting-provider-ssh-web-apply\] deploying\n\[hosting-provider-ssh-web-apply\] done after 0\.\d s$`, screen))
 }

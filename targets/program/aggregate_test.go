@@ -94,9 +94,9 @@ func TestATableEndsAnAggregate(t *testing.T) {
 	assert.Assert(t, cmp.Len(rows, 6), "a row a member, the count and the end: %s", got.log)
 	for i, want := range []string{
 		`ssh-web-apply unhealthy \d+\.\d s deploy web: as the test wants`,
-		`ssh-a-longer-name-apply healthy \d+\.\d s`,
+		`ssh-a-longer-name-apply done \d+\.\d s`,
 		`ssh-late-apply not started \d+\.\d s ` + w.name("ssh-web-apply") + ` ended unhealthy`,
-		`ssh-db-apply healthy \d+\.\d s`,
+		`ssh-db-apply done \d+\.\d s`,
 	} {
 		assert.Assert(t, cmp.Regexp("^"+w.name(want)+"$", rows[i]))
 	}
@@ -324,14 +324,16 @@ func TestResultsOfSeveralMachinesSayWhose(t *testing.T) {
 		{"one program", []groups.Machine{machine("web"), machine("mail")}, "ssh-web", []string{"a result", "", "another"}},
 		{"a group of one machine", []groups.Machine{machine("web")}, "all", []string{"a result", "", "another"}},
 		{
-			"a group", []groups.Machine{machine("web"), machine("mail")}, "all",
+			"a group",
+			[]groups.Machine{machine("web"), machine("mail")},
+			"all",
 			[]string{"web: a result", "web: ", "web: another", "mail: a result", "mail: ", "mail: another"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, c.machines...)
 			w.ssh.do = func(_ context.Context, _ *task, run *methods.Run) error {
-				for _, part := range []string{"a res", "ult\n\nano", "ther"} {
+				for _, part := range []string{"a res", "ult\n\nanothe", "r"} {
 					_, _ = io.WriteString(run.Out, part)
 				}
 				return nil

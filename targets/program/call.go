@@ -113,7 +113,7 @@ func (r *Registry) unknown(name string) error {
 
 func (r *Registry) checkArguments(p Program, call Call) error {
 	takes := r.Arguments(p)
-	what := ""
+	var what string
 	switch {
 	case len(call.Arguments) == 0:
 		return nil

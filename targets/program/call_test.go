@@ -49,10 +49,10 @@ func withArguments(t *testing.T) *world {
 	}
 	w.ssh.do = func(_ context.Context, task *task, run *methods.Run) error {
 		text := task.verb
-		switch {
-		case task.verb == "rollback":
+		switch task.verb {
+		case "rollback":
 			text = fmt.Sprintf("rollback to %d", task.keys[0].(*argumentKeys).Generation)
-		case task.verb == "import":
+		case "import":
 			keys := task.keys[0].(*importKeys)
 			text = fmt.Sprintf("import %s as %s", keys.ID, keys.Address)
 		}
@@ -166,7 +166,7 @@ func TestArgumentsThatNobodyCouldGive(t *testing.T) {
 		want      string
 	}{
 		{"good ones", []methods.Argument{{Key: "ADDRESS"}, {Key: "ID"}}, ""},
-		{"no key", []methods.Argument{{Key: "ADRESS"}}, "argument ADRESS is no key that it reads"},
+		{"no key", []methods.Argument{{Key: "PLACE"}}, "argument PLACE is no key that it reads"},
 		{"a secret", []methods.Argument{{Key: "IMPORT_TOKEN", Optional: true}}, "argument IMPORT_TOKEN is secret"},
 		{"optional and required", []methods.Argument{{Key: "ADDRESS", Optional: true}}, "argument ADDRESS is optional, or else its key is required"},
 		{"neither", []methods.Argument{{Key: "GENERATION"}}, "argument GENERATION is optional, or else its key is required"},

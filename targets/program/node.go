@@ -54,7 +54,9 @@ func (n *node) end(ctx context.Context, attempt func(context.Context) error) {
 		n.record.Tell(log)
 		n.err = told(ctx, attempt(ctx))
 		n.record.Close(n.err)
-		n.record.Outcome = n.outcome()
+		if n.outcome() == report.NotStarted {
+			n.record.Outcome = report.NotStarted
+		}
 		if n.program.Aggregate() {
 			n.table(log)
 		}
@@ -75,7 +77,8 @@ func told(ctx context.Context, err error) error {
 	if stop, ok := errors.AsType[*report.Interruption](context.Cause(ctx)); ok {
 		code = stop.Code()
 	}
-	return &report.Exit{Code: code, Err: err, Told: true}
+	_, unsaid := err.(*notStartedError) //nolint:errorlint // the node itself; the table of an aggregate says it
+	return &report.Exit{Code: code, Err: err, Told: !unsaid}
 }
 
 func (n *node) attempt(ctx context.Context) (err error) {

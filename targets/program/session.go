@@ -212,7 +212,7 @@ func (s *Session) prepare(ctx context.Context, programs []called) ([]*node, erro
 	}
 	var declared []any
 	machines := map[string]bool{}
-	hint := "slipway help PROGRAM shows every key that a program reads"
+	hints := []string{"slipway help PROGRAM shows every key that a program reads"}
 	for _, leaf := range leaves {
 		if leaf.loaded {
 			continue
@@ -225,7 +225,7 @@ func (s *Session) prepare(ctx context.Context, programs []called) ([]*node, erro
 		if malformed != nil {
 			problems = append(problems, malformed)
 			if len(s.registry.Arguments(leaf.program)) > 0 {
-				hint += "; usage: slipway " + s.registry.Usage(leaf.program)
+				hints = append(hints, "usage: slipway "+s.registry.Usage(leaf.program))
 			}
 		}
 		if refused != nil {
@@ -233,7 +233,7 @@ func (s *Session) prepare(ctx context.Context, programs []called) ([]*node, erro
 		}
 	}
 	if len(problems) > 0 {
-		return nil, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: env.Join(problems...), Hint: hint}
+		return nil, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: env.Join(problems...), Hint: strings.Join(hints, "; ")}
 	}
 	if err := errors.Join(unusable...); err != nil {
 		return nil, &report.Fault{Code: report.Usage, What: "check the coordinates", Why: err, Hint: "nothing was started"}

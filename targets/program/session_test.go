@@ -31,7 +31,7 @@ func TestOneProgram(t *testing.T) {
 	got := w.run(t.Context(), nil, "ssh-web-plan")
 	assert.NilError(t, got.err)
 	assert.Equal(t, got.out, "result of web plan\n", "results and nothing else")
-	assert.Equal(t, got.log, "["+w.name("ssh-web-plan")+"] copy: 3 paths\n["+w.name("ssh-web-plan")+"] healthy after 0.0 s\n")
+	assert.Equal(t, got.log, "["+w.name("ssh-web-plan")+"] copy: 3 paths\n["+w.name("ssh-web-plan")+"] done after 0.0 s\n")
 	assert.DeepEqual(t, w.ssh.seen(), []string{"start web plan", "end web plan"})
 }
 

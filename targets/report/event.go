@@ -35,8 +35,11 @@ const (
 	Output  Level = "output" // a line that another program wrote
 )
 
-// NotStarted is the outcome of a program that was not reached.
-const NotStarted = "not started"
+// Outcomes that no exit code says.
+const (
+	Done       = "done"        // it ended well, and nothing was to be judged
+	NotStarted = "not started" // it was not reached
+)
 
 // Event is one thing that happened in a run. With PROGRESS=json each is one
 // line of JSON.

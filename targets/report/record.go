@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 )
@@ -44,6 +45,10 @@ type Record struct {
 	mu  sync.Mutex
 	log *Log
 }
+
+// VerdictStep is the step that judges a machine. A run without it that ends well
+// is Done, not healthy.
+const VerdictStep = "verdict"
 
 // Tell makes the record say in a log which steps it measures.
 func (r *Record) Tell(log *Log) { r.log = log }
@@ -110,9 +115,20 @@ func (r *Record) Add(member *Record) {
 func (r *Record) Close(err error) {
 	r.Version, r.Ended, r.ExitCode = 1, time.Now(), CodeOf(err)
 	r.Outcome = r.ExitCode.String()
+	if r.ExitCode == Healthy && !r.judged() {
+		r.Outcome = Done
+	}
 	if err != nil {
 		r.Error = &Problem{What: err.Error(), Hints: Hints(err)}
 	}
+}
+
+// judged tells whether a verdict was a step of the run.
+func (r *Record) judged() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.Timings, func(t Timing) bool { return t.Step == VerdictStep }) ||
+		slices.ContainsFunc(r.Members, (*Record).judged)
 }
 
 // Write puts the record at path, whole or not at all, with what redact takes out

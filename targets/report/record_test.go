@@ -132,7 +132,7 @@ func TestCloseNotesHowItEnded(t *testing.T) {
 		outcome string
 		problem *Problem
 	}{
-		{"well", nil, Healthy, "healthy", nil},
+		{"well", nil, Healthy, "done", nil},
 		{"with a plain error", errors.New("no"), Failed, "failed", &Problem{What: "no"}},
 		{
 			"with a fault", Refuse("copy", errors.New("disk full"), "free some"), Refused, "refused",
@@ -208,4 +208,18 @@ func TestASecretSpoilsNoRecord(t *testing.T) {
 		assert.DeepEqual(t, again.Units[0].Journal, []string{"[redacted]", "x[redacted]"})
 		assert.Equal(t, again.Changed, true)
 	}
+}
+
+func TestOnlyWhatWasJudgedIsHealthy(t *testing.T) {
+	judged := &Record{Program: "p"}
+	judged.Time(VerdictStep)()
+	judged.Close(nil)
+	assert.Equal(t, judged.Outcome, "healthy")
+	group := &Record{Program: "g"}
+	group.Add(&Record{})
+	group.Close(nil)
+	assert.Equal(t, group.Outcome, Done)
+	group.Add(judged)
+	group.Close(nil)
+	assert.Equal(t, group.Outcome, "healthy")
 }

@@ -118,6 +118,11 @@ const (
 	clearRest = "\x1b[J"
 )
 
+// clearCorner clears from the first column of a row on. It is not clearRest alone:
+// at the upper left corner of the screen that means all of it, which tmux keeps
+// in its history.
+const clearCorner = " " + clearRest + "\r" + clearLine
+
 // draw writes one frame in one write: what was said, then the lines that move.
 func (t *Terminal) draw(lines []string) {
 	if len(t.pending) == 0 && slices.Equal(lines, t.drawn) {
@@ -127,8 +132,8 @@ func (t *Terminal) draw(lines []string) {
 	if len(t.drawn) > 0 {
 		b.WriteString("\r") // a ^C that was typed is echoed at the cursor
 	}
-	if len(t.pending) > 0 && len(t.drawn) > 0 {
-		b.WriteString(clearRest)
+	if len(t.drawn) > 0 && (len(t.pending) > 0 || len(lines) == 0) {
+		b.WriteString(clearCorner)
 	}
 	for _, line := range t.pending {
 		b.WriteString(line + "\r\n")
@@ -139,7 +144,7 @@ func (t *Terminal) draw(lines []string) {
 		}
 		b.WriteString(line + clearLine)
 	}
-	if len(t.drawn) > 0 {
+	if len(lines) > 0 && len(t.drawn) > 0 {
 		b.WriteString(clearRest)
 	}
 	if len(lines) > 0 {

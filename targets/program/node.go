@@ -30,9 +30,10 @@ type node struct {
 	arguments   []string
 	environment env.Environment // with the arguments, where it has a task
 
-	once   sync.Once
-	err    error
-	record *report.Record
+	once    sync.Once
+	release func() // of its slot, where it has one
+	err     error
+	record  *report.Record
 }
 
 // Run runs the program, or gives the outcome of the run that was. It never
@@ -64,6 +65,9 @@ func (n *node) end(ctx context.Context, attempt func(context.Context) error) {
 			log.Troublef("%s", n.err)
 		}
 		log.End(n.ended())
+		if n.release != nil {
+			n.release() // after its end was said: events show how many run at once
+		}
 	})
 }
 
@@ -96,7 +100,7 @@ func (n *node) attempt(ctx context.Context) (err error) {
 	// members it waits for.
 	select {
 	case n.session.slots <- struct{}{}:
-		defer func() { <-n.session.slots }()
+		n.release = func() { <-n.session.slots }
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {

@@ -224,7 +224,7 @@ func (s *Session) prepare(ctx context.Context, programs []called) ([]*node, erro
 		malformed, refused := leaf.load(ctx, scope)
 		if malformed != nil {
 			problems = append(problems, malformed)
-			if len(s.registry.Arguments(leaf.program)) > 0 {
+			if len(s.registry.Arguments(leaf.program)) > 0 && !leaf.among {
 				hints = append(hints, "usage: slipway "+s.registry.Usage(leaf.program))
 			}
 		}

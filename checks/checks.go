@@ -37,6 +37,8 @@ func OnMachines() []Check {
 		{"deployment-confirm", "breaks the way in, and kills the deployer, at moments of a switch: the machine comes back by itself", "^TestDeploymentConfirm"},
 		{"deployment-rollback", "goes back to generations, plans, and leaves what is not proved out of the boot loader", "^TestDeploymentRollback$"},
 		{"deployment-reboot", "reboots where that is needed and allowed, and judges what came up", "^TestDeploymentReboot$"},
+		{"deployment-aggregates", "deploys a group of which one machine is down and one does not get well: the rest is deployed, and everything is said", "^TestDeploymentAggregates$"},
+		{"deployment-interrupt", "interrupts a deployment in each of its steps: nothing is left here, and the next run finds what is left there", "^TestDeploymentInterrupt$"},
 		{"deployment-ci-environment", "deploys with no HOME, no terminal, a minimal environment and a read-only checkout", "^TestDeploymentCIEnvironment$"},
 		{"deployment-evaluation-cache", "evaluates nothing twice, and everything that changed", "^TestDeploymentEvaluationCache$"},
 		{"deployment-real-nixos", "builds every machine over the nixpkgs that CHECKS_NIXPKGS names, and deploys to a NixOS", "^TestDeploymentRealNixOS$"},

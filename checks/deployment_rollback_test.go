@@ -82,7 +82,7 @@ func TestDeploymentRollback(t *testing.T) {
 			assert.Equal(t, o.code, report.Healthy)
 			assert.Equal(t, w.on(g, boots), c.toplevel+"\n"+c.toplevel+"\n"+c.toplevel)
 		}
-		again := w.slipway(map[string]string{"GENERATION": "1"}, "operator-ssh-web-rollback")
+		again := w.slipway(nil, "operator-ssh-web-rollback", "1") // as an argument
 		assert.Equal(t, again.code, report.Healthy)
 		assert.Assert(t, !again.record.Changed)
 	})

@@ -38,6 +38,7 @@ type world struct {
 	dir    string
 	source string // the module source, to be changed
 	env    map[string]string
+	binary string // of the programs, where it is not slipway itself
 }
 
 // keys are what the tests of this folder read.
@@ -56,12 +57,18 @@ func given(t *testing.T) (keys, toolchain.Keys, string) {
 	return k, tools, cache
 }
 
-var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "slipway-checks-")
+// commands is a folder for what is built of this module.
+var commands = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "slipway-checks-") })
+
+var built = sync.OnceValues(func() (string, error) { return buildCommand("./cmd/slipway") })
+
+// buildCommand builds a main package of this module.
+func buildCommand(path string) (string, error) {
+	dir, err := commands()
 	if err != nil {
 		return "", err
 	}
-	binary := filepath.Join(dir, "slipway")
+	binary := filepath.Join(dir, filepath.Base(path))
 	var tools toolchain.Keys
 	if err := env.Process().Load(context.Background(), env.For{}, &tools); err != nil {
 		return "", err
@@ -71,10 +78,10 @@ var built = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	return binary, child.Command{
-		Path: "go", Args: []string{"build", "-o", binary, "./cmd/slipway"}, Dir: module,
+		Path: "go", Args: []string{"build", "-o", binary, path}, Dir: module,
 		Env: tools.Environment(env.Process(), nil),
 	}.Run(context.Background())
-})
+}
 
 // binary is the program under test.
 func binary(t *testing.T) string {
@@ -86,8 +93,8 @@ func binary(t *testing.T) string {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := built(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path))
+	if dir, err := commands(); err == nil {
+		_ = os.RemoveAll(dir)
 	}
 	os.Exit(code)
 }
@@ -139,6 +146,13 @@ func (w *world) write(name, text string) {
 // boot boots a guest and points the coordinates at it.
 func (w *world) boot(kind guest.Kind) *guest.Guest {
 	w.t.Helper()
+	return w.bootAs(kind, "web", "")
+}
+
+// bootAs boots a guest of a name and points the coordinates that begin with a
+// prefix at it.
+func (w *world) bootAs(kind guest.Kind, name, prefix string) *guest.Guest {
+	w.t.Helper()
 	k, _, cache := given(w.t)
 	if k.Guest != "" {
 		kind = guest.Kind(k.Guest)
@@ -147,7 +161,7 @@ func (w *world) boot(kind guest.Kind) *guest.Guest {
 		w.t.Skipf("missing part: %s", missing[0])
 	}
 	g, err := guest.Boot(w.t.Context(), guest.Options{
-		Kind: kind, Name: "web", Dir: filepath.Join(w.dir, "guest"), Cache: filepath.Join(cache, "guest"),
+		Kind: kind, Name: name, Dir: filepath.Join(w.dir, "guest-"+name), Cache: filepath.Join(cache, "guest"),
 		MemoryMiB: 512, DiskMiB: 2048, Log: testWriter{w.t},
 	})
 	assert.NilError(w.t, err)
@@ -158,10 +172,12 @@ func (w *world) boot(kind guest.Kind) *guest.Guest {
 		assert.Check(w.t, g.Close())
 	})
 	access := g.Access()
-	maps.Copy(w.env, map[string]string{
+	for key, value := range map[string]string{
 		"SSH_HOST": access.Host, "SSH_PORT": strconv.Itoa(access.Port), "SSH_USER": access.User,
 		"SSH_HOST_KEY": access.HostKey, "SSH_KEY_FILE": access.KeyFile,
-	})
+	} {
+		w.env[prefix+key] = value
+	}
 	return g
 }
 
@@ -236,13 +252,17 @@ func (w *world) start(changes map[string]string, args ...string) *running {
 	ctx, stop := context.WithCancel(w.t.Context())
 	r.stop = stop
 	w.t.Cleanup(stop)
-	path := binary(w.t)
+	path := w.binary
+	if path == "" {
+		path = binary(w.t)
+	}
 	go func() {
 		r.ended <- child.Command{
 			Path: "/bin/sh", Args: append([]string{"-c", `echo $$ >"$0"; exec "$@"`, r.pid, path}, args...),
 			Env: pairs(environment), Dir: w.dir,
 			Stdout: r.stdout, Stderr: r.stderr, Grace: time.Minute,
 		}.Run(ctx)
+		r.stderr.end()
 	}()
 	return r
 }
@@ -271,6 +291,7 @@ func (r *running) wait() outcome {
 	}
 	if text, err := os.ReadFile(r.record); err == nil {
 		assert.NilError(r.w.t, json.Unmarshal(text, o.record))
+		valid(r.w.t, report.RecordSchema, text)
 		assert.Equal(r.w.t, o.record.ExitCode, o.code)
 	}
 	r.w.t.Logf("slipway %s: exit %d after %.1f s\n%s%s", strings.Join(r.args, " "), o.code, o.took.Seconds(), o.stderr, o.stdout)
@@ -307,22 +328,31 @@ func (w *watched) String() string {
 // await waits until a run has said something.
 func (r *running) await(text string) {
 	r.w.t.Helper()
-	stop := context.AfterFunc(r.w.t.Context(), r.stderr.changed.Broadcast)
+	r.stderr.await(r.w.t, text)
+}
+
+// end says that nothing more will be written.
+func (w *watched) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	w.changed.Broadcast()
+}
+
+// await waits until something was written.
+func (w *watched) await(t *testing.T, text string) {
+	t.Helper()
+	stop := context.AfterFunc(t.Context(), w.changed.Broadcast)
 	defer stop()
-	timer := time.AfterFunc(2*time.Minute, func() {
-		r.stderr.mu.Lock()
-		r.stderr.closed = true
-		r.stderr.mu.Unlock()
-		r.stderr.changed.Broadcast()
-	})
+	timer := time.AfterFunc(2*time.Minute, w.end)
 	defer timer.Stop()
-	r.stderr.mu.Lock()
-	defer r.stderr.mu.Unlock()
-	for !strings.Contains(r.stderr.buf.String(), text) {
-		if r.stderr.closed || r.w.t.Context().Err() != nil || len(r.ended) > 0 {
-			r.w.t.Fatalf("the run never said %q:\n%s", text, r.stderr.buf.String())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for !strings.Contains(w.buf.String(), text) {
+		if w.closed || t.Context().Err() != nil {
+			t.Fatalf("the run never said %q:\n%s", text, w.buf.String())
 		}
-		r.stderr.changed.Wait()
+		w.changed.Wait()
 	}
 }
 

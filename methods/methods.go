@@ -6,6 +6,7 @@ package methods
 import (
 	"context"
 	"io"
+	"strings"
 
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/targets/env"
@@ -16,6 +17,32 @@ import (
 type Verb struct {
 	Name        string // lower-case words joined by hyphens: "state-list"
 	Description string // what it does, as in "… of operator's web by ssh"
+	// Arguments are keys that a command line may also give after the name of a
+	// program, in this order; those that may be left out come last.
+	Arguments []Argument
+}
+
+// Argument is a key that is also an argument of a verb.
+type Argument struct {
+	Key      string // as the verb's task declares it, and not secret
+	Optional bool   // the key is not required
+}
+
+// Usage writes the verb with its arguments: "rollback [GENERATION]".
+func (v Verb) Usage() string {
+	words := []string{v.Name}
+	for _, a := range v.Arguments {
+		words = append(words, a.String())
+	}
+	return strings.Join(words, " ")
+}
+
+// String writes the argument as a usage line does.
+func (a Argument) String() string {
+	if a.Optional {
+		return "[" + a.Key + "]"
+	}
+	return a.Key
 }
 
 // Apply is the verb that a program without one means.

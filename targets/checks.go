@@ -75,6 +75,16 @@ func (Checks) DeploymentReboot(ctx context.Context) error {
 	return run(ctx, "checks-deployment-reboot")
 }
 
+// DeploymentAggregates deploys a group of which one machine is down and one does not get well: the rest is deployed, and everything is said.
+func (Checks) DeploymentAggregates(ctx context.Context) error {
+	return run(ctx, "checks-deployment-aggregates")
+}
+
+// DeploymentInterrupt interrupts a deployment in each of its steps: nothing is left here, and the next run finds what is left there.
+func (Checks) DeploymentInterrupt(ctx context.Context) error {
+	return run(ctx, "checks-deployment-interrupt")
+}
+
 // DeploymentCiEnvironment deploys with no HOME, no terminal, a minimal environment and a read-only checkout.
 func (Checks) DeploymentCiEnvironment(ctx context.Context) error {
 	return run(ctx, "checks-deployment-ci-environment")

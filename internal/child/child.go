@@ -33,6 +33,7 @@ type Command struct {
 	Stderr io.Writer     // nil means kept for the error only
 	Signal os.Signal     // what asks it to stop; nil means SIGTERM
 	Grace  time.Duration // how long it may take to stop; 0 means DefaultGrace
+	Again  time.Duration // how often it is asked until it stops; 0 means once, for those whom a second request forces
 	Drain  time.Duration // how long Stdout may take what it wrote before its end; 0 means Grace
 }
 
@@ -111,6 +112,9 @@ func (c Command) build(ctx, ended context.Context, words *tail.Tail) (*exec.Cmd,
 		// number is not given anew while a member of it is not waited for.
 		kill := time.AfterFunc(grace, func() { _ = cmd.Process.Kill() })
 		context.AfterFunc(ended, func() { kill.Stop() })
+		if c.Again > 0 {
+			go c.ask(ended, cmd.Process.Pid, stop)
+		}
 		err := syscall.Kill(-cmd.Process.Pid, stop)
 		if errors.Is(err, syscall.ESRCH) {
 			return os.ErrProcessDone
@@ -119,6 +123,21 @@ func (c Command) build(ctx, ended context.Context, words *tail.Tail) (*exec.Cmd,
 	}
 	cmd.WaitDelay = max(grace, c.Drain)
 	return cmd, nil
+}
+
+// ask repeats a request to stop until the child has ended: one that comes in the
+// moment before a child begins to wait for something else may go unheard.
+func (c Command) ask(ended context.Context, group int, stop syscall.Signal) {
+	again := time.NewTicker(c.Again)
+	defer again.Stop()
+	for {
+		select {
+		case <-ended.Done():
+			return
+		case <-again.C:
+			_ = syscall.Kill(-group, stop) // the group is there until the child is waited for
+		}
+	}
 }
 
 func (c Command) failed(started time.Time, words *tail.Tail, code int, err, stopped error) *Error {

@@ -205,3 +205,29 @@ func TestASlowReaderGetsAllThatWasWritten(t *testing.T) {
 	assert.NilError(t, command.Run(t.Context()))
 	assert.Equal(t, out.Len(), 60000)
 }
+
+func TestAChildIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		again time.Duration
+		text  string
+	}{
+		{"asked once", 0, "signal: killed"},
+		{"asked again", 50 * time.Millisecond, "exit status 5"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			out := &listener{word: "ready\n", heard: func() { cancel(errEnough) }}
+			// Deaf to the first request.
+			command := script(hello + `n=0; trap 'n=$((n+1)); [ $n -lt 2 ] || exit 5' TERM; echo ready; while :; do sleep 0.05; done`)
+			command.Stdout, command.Grace, command.Again = out, 2*time.Second, c.again
+			err := command.Run(ctx)
+			assert.ErrorIs(t, err, errEnough)
+			assert.ErrorContains(t, err, c.text)
+			poll.WaitOn(t, gone(out.group(t)), poll.WithTimeout(bound), poll.WithDelay(10*time.Millisecond))
+		})
+	}
+}

@@ -54,7 +54,7 @@ func (t *Tool) Version() string { return t.version }
 func (t *Tool) command(name string, args ...string) child.Command {
 	return child.Command{
 		Path: name, Args: append(append([]string{}, args...), t.options...),
-		Env: t.env, Grace: stopGrace,
+		Env: t.env, Grace: stopGrace, Again: time.Second, // Nix may miss a request that comes while it starts a builder
 	}
 }
 

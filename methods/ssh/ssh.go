@@ -56,7 +56,7 @@ var verbs = []methods.Verb{
 	{Name: methods.Apply, Description: "deploys and judges"},
 	{Name: "plan", Description: "shows what apply would change on"},
 	{Name: "verify", Description: "judges without changing"},
-	{Name: "rollback", Description: "goes back to a generation of"},
+	{Name: "rollback", Description: "goes back to a generation of", Arguments: []methods.Argument{{Key: "GENERATION", Optional: true}}},
 	{Name: "generations", Description: "lists the generations of"},
 	{Name: "build", Description: "builds the system of"},
 }

@@ -55,3 +55,7 @@ func (e Environment) Child(own map[string]string) []string {
 	}
 	return entries
 }
+
+// DumbTerminal says whether TERM, one of the Fixed variables, names a terminal
+// that only takes lines.
+func (e Environment) DumbTerminal() bool { return e.value("TERM") == "dumb" }

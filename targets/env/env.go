@@ -50,7 +50,7 @@ type Environment struct {
 
 type snapshot struct {
 	values   map[string]string
-	files    secretFiles
+	files    *secretFiles
 	redactor *Redactor
 }
 
@@ -67,14 +67,14 @@ func Process() Environment {
 
 // Map returns an environment that holds a copy of values.
 func Map(values map[string]string) Environment {
-	s := &snapshot{values: maps.Clone(values), redactor: NewRedactor()}
+	s := &snapshot{values: maps.Clone(values), files: &secretFiles{}, redactor: NewRedactor()}
 	return Environment{func() *snapshot { return s }}
 }
 
 // snapshot returns what e holds, an empty one for the zero Environment.
 func (e Environment) snapshot() *snapshot {
 	if e.behind == nil {
-		return &snapshot{redactor: NewRedactor()}
+		return &snapshot{files: &secretFiles{}, redactor: NewRedactor()}
 	}
 	return e.behind()
 }

@@ -93,6 +93,7 @@ func (way) Verbs(groups.Placement) []methods.Verb {
 		{Name: "refuse", Description: "refuses"},
 		{Name: "wait", Description: "waits for the end of"},
 		{Name: "stay", Description: "stays after the end of"},
+		{Name: "rollback", Description: "takes back", Arguments: []methods.Argument{{Key: "FAKE_GENERATION", Optional: true}}},
 	}
 }
 func (way) Task(d methods.Deployment, verb string) methods.Task { return &task{d: d, verb: verb} }
@@ -105,9 +106,15 @@ type task struct {
 		Port  env.Port   `env:"FAKE_PORT,default=22" desc:"port of its server"`
 		Token env.Secret `env:"FAKE_TOKEN" desc:"what opens the machine"`
 	}
+	back struct {
+		Generation env.Count `env:"FAKE_GENERATION,default=1" desc:"generation to go back to"`
+	}
 }
 
 func (t *task) Coordinates() []any {
+	if t.verb == "rollback" {
+		return []any{&t.back}
+	}
 	if t.d.Machine.Name != "db" {
 		return nil
 	}
@@ -119,6 +126,9 @@ func (t *task) Run(ctx context.Context, run *methods.Run) error {
 	switch t.verb {
 	case "refuse":
 		return report.Refuse("deploy", fmt.Errorf("token %s is wrong", t.keys.Token.Reveal()), "ask for another")
+	case "rollback":
+		say(fmt.Sprint("goes back to ", t.back.Generation))
+		return nil
 	case "wait", "stay":
 		say("waits")
 		<-ctx.Done()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 
@@ -57,16 +58,20 @@ func (f Front) task(name string) (Task, bool) {
 	return Task{}, false
 }
 
-// streams are the ones of this process.
+// streams are the ones of this process. A terminal gets lines alone when results
+// go into a pipe: whoever reads them there may write to the same terminal, and
+// knows nothing of what moves on it.
 func streams() program.Streams {
 	s := program.Streams{Out: os.Stdout, Err: os.Stderr}
-	if fd := int(os.Stderr.Fd()); term.IsTerminal(fd) {
-		s.Width = func() int {
-			width, _, err := term.GetSize(fd)
+	out, err := os.Stdout.Stat()
+	piped := err == nil && out.Mode()&os.ModeNamedPipe != 0
+	if fd := int(os.Stderr.Fd()); !piped && term.IsTerminal(fd) {
+		s.Size = func() (int, int) {
+			columns, rows, err := term.GetSize(fd)
 			if err != nil {
-				return 80 //nolint:mnd // what a terminal has that does not say
+				return 0, 0 // it does not say
 			}
-			return width
+			return columns, rows
 		}
 	}
 	return s
@@ -75,48 +80,68 @@ func streams() program.Streams {
 // Run runs one program or task, for a target that Mage's own main runs. The
 // error says its own exit code; Mage prints it.
 func Run(ctx context.Context, f Front, name string) error {
-	session, err := f.open(ctx, env.Process())
+	_, session, err := f.open(ctx, env.Process())
 	if err != nil {
 		return report.Wrap(err)
 	}
 	defer session.Close()
-	return report.Wrap(f.run(ctx, session, []string{name}))
+	return report.Wrap(f.run(ctx, session, []program.Call{{Name: name}}))
 }
 
 // open makes the session of this process.
-func (f Front) open(ctx context.Context, environment env.Environment) (*program.Session, error) {
+func (f Front) open(ctx context.Context, environment env.Environment) (*program.Registry, *program.Session, error) {
 	registry, err := f.Registry()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return registry.NewSession(ctx, environment, streams())
+	session, err := registry.NewSession(ctx, environment, streams())
+	return registry, session, err
 }
 
-// run runs programs and tasks by their names, in order, and stops at the first
-// that does not end well. Every name is looked up and every coordinate is read
-// before anything starts.
-func (f Front) run(ctx context.Context, session *program.Session, names []string) error {
-	if err := session.Check(ctx, f.programs(names)...); err != nil {
+// run runs programs and tasks in order, and stops at the first that does not end
+// well. Every name is looked up and every coordinate is read before anything
+// starts.
+func (f Front) run(ctx context.Context, session *program.Session, calls []program.Call) error {
+	isTask := func(call program.Call) bool { return f.isTask(call.Name) }
+	if err := session.Check(ctx, slices.DeleteFunc(slices.Clone(calls), isTask)...); err != nil {
 		return err
 	}
-	for len(names) > 0 {
-		if t, ok := f.task(names[0]); ok {
-			if err := t.Run(ctx, Call{Environment: session.Environment(), Log: session.Log().For(t.Name), Out: session.Out()}); err != nil {
-				return err
-			}
-			names = names[1:]
-			continue
+	for len(calls) > 0 {
+		n := slices.IndexFunc(calls, isTask)
+		var err error
+		switch n {
+		case 0:
+			n, err = 1, f.runTask(ctx, session, calls[0].Name)
+		case -1:
+			n = len(calls)
+			fallthrough
+		default:
+			err = session.Run(ctx, calls[:n]...)
 		}
-		n := 0
-		for n < len(names) && !f.isTask(names[n]) {
-			n++
-		}
-		if err := session.Run(ctx, names[:n]...); err != nil {
+		if err != nil {
 			return err
 		}
-		names = names[n:]
+		calls = calls[n:]
 	}
 	return nil
+}
+
+func (f Front) runTask(ctx context.Context, session *program.Session, name string) error {
+	t, _ := f.task(name)
+	log, began := session.Log().For(t.Name), time.Now()
+	log.Start()
+	err := t.Run(ctx, Call{Environment: session.Environment(), Log: log, Out: session.Out()})
+	if err != nil {
+		log.Troublef("%s", err)
+		err = &report.Exit{Code: report.CodeOf(err), Err: err, Told: true}
+	}
+	code := report.CodeOf(err)
+	words := code.String()
+	if err == nil {
+		words = report.Done
+	}
+	log.End(report.Outcome{Code: code, Words: words, Took: time.Since(began)})
+	return err
 }
 
 func (f Front) isTask(name string) bool {
@@ -124,19 +149,15 @@ func (f Front) isTask(name string) bool {
 	return ok
 }
 
-// programs are those of names that are no tasks.
-func (f Front) programs(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), f.isTask)
-}
-
-// explain says an error to a person or a program that reads events: what, where
-// and why, and what to do.
+// explain says of an error what was not said yet, and what to do.
 func explain(log *report.Log, err error) {
-	log.Troublef("%s", err)
+	if !report.Told(err) {
+		log.Troublef("%s", err)
+	}
 	for _, hint := range report.Hints(err) {
 		log.Infof("hint: %s", hint)
 	}
 }
 
 // plainly is the log of what goes wrong before there is a session.
-func plainly() *report.Log { return report.NewLog(report.Plain(os.Stderr)) }
+func plainly() *report.Log { return program.Speak(context.Background(), env.Process(), os.Stderr) }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/program"
 	"fediversity.eu/slipway/targets/report"
 )
 
@@ -15,8 +16,9 @@ const helpText = `slipway puts NixOS machines into service and ends in a verdict
 
   slipway list [WORD…]     the programs whose names hold every WORD
   slipway run NAME…        run programs, by name or by Mage target
-  slipway NAME…            the same
+  slipway NAME…            the same; the arguments of a verb follow the name
   slipway help NAME        what a program does and which variables it reads
+  slipway schema WHICH     the JSON Schema of a record or of an event
   slipway version          the version of this binary
 
 A link to this binary that has the name of a program is that program.
@@ -40,7 +42,13 @@ func (f Front) help(to io.Writer, names []string) report.Code {
 	}
 	registry, err := f.Registry()
 	if err == nil {
-		err = registry.Resolve(f.programs(names)...)
+		var calls []program.Call
+		for _, name := range names {
+			if !f.isTask(name) {
+				calls = append(calls, program.Call{Name: name})
+			}
+		}
+		err = registry.Resolve(calls...)
 	}
 	if err != nil {
 		explain(plainly(), err)
@@ -63,7 +71,7 @@ func (f Front) help(to io.Writer, names []string) report.Code {
 			explain(plainly(), err)
 			return report.Failed
 		}
-		_, _ = fmt.Fprintf(to, "%s (mage %s)\n%s\n", p.Name, p.Target, p.Description)
+		_, _ = fmt.Fprintf(to, "%s (mage %s)\n%s\n", registry.Usage(p), p.Target, p.Description)
 		writeKeys(to, keys)
 	}
 	return report.Healthy
@@ -108,7 +116,7 @@ programs:
 				continue programs
 			}
 		}
-		fmt.Fprintf(&b, "%-40s %s\n", p.Name, p.Description)
+		fmt.Fprintf(&b, "%-40s %s\n", registry.Usage(p), p.Description)
 	}
 	_, _ = io.WriteString(to, b.String())
 	return report.Healthy

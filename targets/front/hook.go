@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"fediversity.eu/slipway/targets/env"
@@ -45,7 +46,7 @@ func Hook(f Front) {
 		limit := time.Duration(m.Timeout)
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("stopped by mage's time limit of %s", limit))
 	}
-	code := f.call(ctx, environment, names)
+	code := f.call(ctx, environment, f.asked(names))
 	cancel()
 	os.Exit(int(code)) //nolint:forbidigo // instead of Mage's main
 }
@@ -71,17 +72,28 @@ func (f Front) ours(words []string) bool {
 	})
 }
 
-// call runs names under signals and explains an error.
-func (f Front) call(ctx context.Context, environment env.Environment, names []string) report.Code {
-	ctx, stop := withSignals(ctx)
+// asked reads a command line once the registry is there.
+func (f Front) asked(words []string) func(*program.Registry) []program.Call {
+	return func(r *program.Registry) []program.Call { return r.Calls(words, f.isTask) }
+}
+
+// call runs what is asked for under signals and explains an error.
+func (f Front) call(ctx context.Context, environment env.Environment, asked func(*program.Registry) []program.Call) report.Code {
+	var opened atomic.Pointer[program.Session]
+	ctx, stop := withSignals(ctx, func() {
+		if session := opened.Load(); session != nil {
+			session.Abandon()
+		}
+	})
 	defer stop()
-	session, err := f.open(ctx, environment)
+	registry, session, err := f.open(ctx, environment)
 	if err != nil {
 		explain(plainly(), err)
 		return report.CodeOf(err)
 	}
+	opened.Store(session)
 	defer session.Close()
-	err = f.run(ctx, session, names)
+	err = f.run(ctx, session, asked(registry))
 	if err == nil {
 		return report.Healthy
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/program"
 	"fediversity.eu/slipway/targets/report"
 )
 
@@ -25,10 +26,9 @@ func Main(f Front, args []string) report.Code {
 			if wantsHelp(words) {
 				return f.help(os.Stdout, []string{name})
 			}
-			if len(words) > 0 {
-				return usage(fmt.Errorf("%s takes no arguments; its coordinates are environment variables", name))
-			}
-			return f.call(context.Background(), env.Process(), []string{name})
+			return f.call(context.Background(), env.Process(), func(*program.Registry) []program.Call {
+				return []program.Call{{Name: name, Arguments: words}}
+			})
 		}
 	}
 	if len(words) == 0 {
@@ -41,9 +41,11 @@ func Main(f Front, args []string) report.Code {
 		if len(words) == 1 {
 			return usage(errors.New("run: no program named"))
 		}
-		return f.call(context.Background(), env.Process(), words[1:])
+		return f.call(context.Background(), env.Process(), f.asked(words[1:]))
 	case "help", "-h", "--help":
 		return f.help(os.Stdout, words[1:])
+	case "schema":
+		return schema(os.Stdout, words[1:])
 	case "version", "--version":
 		return version(os.Stdout)
 	}
@@ -53,7 +55,7 @@ func Main(f Front, args []string) report.Code {
 	if wantsHelp(words[1:]) {
 		return f.help(os.Stdout, words[:1])
 	}
-	return f.call(context.Background(), env.Process(), words)
+	return f.call(context.Background(), env.Process(), f.asked(words))
 }
 
 func wantsHelp(words []string) bool {
@@ -65,6 +67,16 @@ func usage(err error) report.Code {
 		Code: report.Usage, What: "read the command line", Why: err, Hint: "slipway help says what it takes",
 	})
 	return report.Usage
+}
+
+// schema prints the JSON Schema of what a run leaves behind or says.
+func schema(to io.Writer, words []string) report.Code {
+	schemas := map[string][]byte{"record": report.RecordSchema, "event": report.EventSchema}
+	if len(words) != 1 || schemas[words[0]] == nil {
+		return usage(errors.New("schema: which? there are record, of REPORT, and event, of a line of PROGRESS=json"))
+	}
+	_, _ = to.Write(schemas[words[0]])
+	return report.Healthy
 }
 
 func version(to io.Writer) report.Code {

@@ -1,6 +1,8 @@
 package front
 
 import (
+	"bufio"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,6 +48,21 @@ func TestMainOfABinary(t *testing.T) {
 		{"a refusal", []string{"slipway", "hosting-provider-ssh-web-refuse"}, nil, 4, "=", []string{"error: deploy: token  is wrong", "hint: ask for another"}},
 		{"a refusal of a task", []string{"slipway", "setup"}, nil, 4, "=", []string{"error: set up: not", "hint: try again as root"}},
 		{"a failure ends the command line", []string{"slipway", "setup", "checks-all"}, nil, 4, "=", nil},
+
+		{"an argument", []string{"slipway", "hosting-provider-ssh-web-rollback", "12"}, nil, 0, "=web goes back to 12\n", nil},
+		{"an argument that was left out", []string{"slipway", "hosting-provider-ssh-web-rollback"}, nil, 0, "=web goes back to 1\n", nil},
+		{"an argument of a target", []string{"slipway", "run", "hostingProvider:sshWebRollback", "12"}, nil, 0, "=web goes back to 12\n", nil},
+		{"arguments, programs and tasks", []string{"slipway", "hosting-provider-ssh-web-rollback", "12", "checks-all", "hosting-provider-ssh-db-rollback", "hosting-provider-ssh-web"}, nil, 0, "=web goes back to 12\nchecked\ndb goes back to 1\nweb deployed\n", nil},
+		{"an argument and another value of its key", []string{"slipway", "hosting-provider-ssh-web-rollback", "12"}, []string{"FAKE_GENERATION=7"}, 2, "=", []string{`FAKE_GENERATION: "7", and "12" as an argument`}},
+		{"an argument too many", []string{"slipway", "hosting-provider-ssh-web-rollback", "12", "13"}, nil, 2, "=", []string{`"13" is one argument too many; usage: slipway hosting-provider-ssh-web-rollback [FAKE_GENERATION]`}},
+		{"a verb with arguments in a list", []string{"slipway", "list", "web-rollback"}, nil, 0, "=hosting-provider-ssh-web-rollback [FAKE_GENERATION] takes back hosting-provider's web by ssh: a machine\n", nil},
+		{"help of a verb with arguments", []string{"slipway", "help", "hosting-provider-ssh-web-rollback"}, nil, 0, "hosting-provider-ssh-web-rollback [FAKE_GENERATION] (mage hostingProvider:sshWebRollback)\n", nil},
+		{"called by its name with an argument", []string{"hosting-provider-ssh-web-rollback", "12"}, nil, 0, "=web goes back to 12\n", nil},
+		{"called by its name with one too many", []string{"hosting-provider-ssh-web-rollback", "12", "hosting-provider-ssh-db"}, nil, 2, "=", []string{"one argument too many"}},
+
+		{"the schema of a record", []string{"slipway", "schema", "record"}, nil, 0, `"title": "Record of a Slipway run"`, nil},
+		{"the schema of an event", []string{"slipway", "schema", "event"}, nil, 0, `"title": "Event of a Slipway run`, nil},
+		{"the schema of nothing", []string{"slipway", "schema"}, nil, 2, "=", []string{"schema: which? there are record", "event"}},
 
 		{"all programs", []string{"slipway", "list"}, nil, 0, listed, nil},
 		{"programs that hold a word", []string{"slipway", "list", "web-apply"}, nil, 0, "=hosting-provider-ssh-web-apply           deploys hosting-provider's web by ssh: a machine\n", nil},
@@ -113,12 +130,42 @@ func TestAnErrorMovesNoCursor(t *testing.T) {
 
 func TestErrorsAreEventsToo(t *testing.T) {
 	t.Parallel()
-	got := run(t, asMain, []string{"PROGRESS=json"}, "slipway", "hosting-provider-ssh-web-refuse")
-	assert.Equal(t, got.code, 4)
-	for line := range strings.Lines(got.err) {
-		assert.Assert(t, strings.HasPrefix(line, "{"), "%q is no event", line)
+	for _, c := range []struct {
+		code  int
+		words []string
+		set   string
+	}{
+		{4, []string{"hosting-provider-ssh-web-refuse"}, ""},
+		{4, []string{"setup"}, ""},
+		{2, []string{"nobody"}, ""},
+		{2, []string{"--fast"}, ""},
+		{2, []string{"hosting-provider-ssh-db"}, ""},
+		{2, []string{"hosting-provider-ssh-web"}, "PARALLELISM=0"},
+		{2, []string{"hosting-provider-ssh-web"}, "REPORT=/no/folder/record.json"},
+	} {
+		got := run(t, asMain, []string{"PROGRESS=json", c.set}, append([]string{"slipway"}, c.words...)...)
+		assert.Equal(t, got.code, c.code)
+		for line := range strings.Lines(got.err) {
+			assert.Assert(t, strings.HasPrefix(line, "{"), "%q is no event", line)
+		}
+		assert.Assert(t, cmp.Contains(got.err, `"level":"error"`), "%v", c.words)
 	}
-	assert.Assert(t, cmp.Contains(got.err, `"level":"error"`))
+}
+
+func TestAnIgnoredHangUpStaysIgnored(t *testing.T) {
+	t.Parallel()
+	self := call(t, asMain, nil, "slipway")
+	cmd := exec.Command("sh", "-c", `trap "" HUP; exec "$0" hosting-provider-ssh-web-wait`, self.Path)
+	cmd.Env = self.Env
+	pipe, err := cmd.StdoutPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Start())
+	_, err = bufio.NewReader(pipe).ReadString('\n')
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Process.Signal(syscall.SIGHUP))
+	assert.NilError(t, cmd.Process.Signal(syscall.SIGINT))
+	_ = cmd.Wait() // its exit code is asked for below
+	assert.Equal(t, cmd.ProcessState.ExitCode(), 130, "it was the second signal that ended it")
 }
 
 func TestSignals(t *testing.T) {
@@ -132,6 +179,7 @@ func TestSignals(t *testing.T) {
 	}{
 		{"SIGINT ends a run", syscall.SIGINT, "wait", 130, "web waits\n"},
 		{"SIGTERM ends a run", syscall.SIGTERM, "wait", 143, "web waits\n"},
+		{"SIGHUP ends a run", syscall.SIGHUP, "wait", 143, "web waits\n"},
 		{"a second SIGINT forces", syscall.SIGINT, "stay", 130, "web waits\nweb stays\n"},
 		{"a second SIGTERM forces", syscall.SIGTERM, "stay", 143, "web waits\nweb stays\n"},
 	} {

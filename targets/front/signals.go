@@ -10,12 +10,16 @@ import (
 )
 
 // withSignals gives a context that SIGINT and SIGTERM end, each with its own
-// exit code. A second signal ends the process at once: whoever sends it has
-// waited long enough.
-func withSignals(parent context.Context) (context.Context, context.CancelFunc) {
+// exit code, and SIGHUP, of a terminal that went away, unless it was to be ignored. A second signal ends the process at once: whoever sends it has
+// waited long enough; last is called before.
+func withSignals(parent context.Context, last func()) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	received := make(chan os.Signal, 2)
-	signal.Notify(received, syscall.SIGINT, syscall.SIGTERM)
+	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	signal.Notify(received, signals...)
 	done := make(chan struct{})
 	go func() {
 		select {
@@ -26,6 +30,7 @@ func withSignals(parent context.Context) (context.Context, context.CancelFunc) {
 		}
 		select {
 		case s := <-received:
+			last()
 			os.Exit(int((&report.Interruption{Signal: s}).Code())) //nolint:forbidigo // the second signal forces
 		case <-done:
 		}

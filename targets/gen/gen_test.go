@@ -29,7 +29,7 @@ type way struct{}
 func (way) Name() string        { return "tf-incus" }
 func (way) Description() string { return "makes virtual machines" }
 func (way) Verbs(p groups.Placement) []methods.Verb {
-	list := []methods.Verb{{Name: methods.Apply, Description: "deploys and judges"}, {Name: "state-list", Description: "lists the state of"}}
+	list := []methods.Verb{{Name: methods.Apply, Description: "deploys and judges"}, {Name: "state-list", Description: "lists the state of", Arguments: []methods.Argument{{Key: "FAKE_PORT", Optional: true}}}}
 	if _, local := p.(groups.Local); local {
 		list = append(list, methods.Verb{Name: "destroy", Description: "removes every trace of"})
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/program"
 )
 
@@ -80,10 +81,10 @@ func methodTable(r *program.Registry) string {
 	for _, method := range r.Methods() {
 		for _, verb := range method.Verbs(groups.Local{}) {
 			does := verb.Description + " the machine"
-			if !slices.Contains(method.Verbs(groups.External{}), verb) {
+			if !slices.ContainsFunc(method.Verbs(groups.External{}), func(v methods.Verb) bool { return v.Name == verb.Name }) {
 				does += ", where Slipway booted it"
 			}
-			row(&b, "`"+method.Name()+"`", "`"+verb.Name+"`", does)
+			row(&b, "`"+method.Name()+"`", "`"+verb.Usage()+"`", does)
 		}
 	}
 	return b.String()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -41,9 +43,15 @@ func TestOneFailureOfAllStopsNoOther(t *testing.T) {
 	got := w.run(t.Context(), map[string]string{"PARALLELISM": "1"}, "all")
 	assert.DeepEqual(t, w.ssh.starts(), []string{"a", "b", "c", "d"})
 	assert.Equal(t, report.CodeOf(got.err), report.Unhealthy)
-	assert.ErrorContains(t, got.err, "2 of 4: ")
-	assert.ErrorContains(t, got.err, w.name("ssh-b-apply: deploy b: as the test wants"))
-	assert.ErrorContains(t, got.err, w.name("ssh-d-apply: deploy d: as the test wants"))
+	assert.Error(t, got.err, "2 of 4 did not end healthy: 1 busy, 1 unhealthy")
+	for _, text := range []string{
+		"[" + w.name("ssh-b-apply") + "] error: deploy b: as the test wants\n",
+		"[" + w.name("ssh-b-apply") + "] busy after 0.0 s\n",
+		"[" + w.name("ssh-d-apply") + "] error: deploy d: as the test wants\n",
+		"[" + w.name("all-apply") + "] error: 2 of 4 did not end healthy: 1 busy, 1 unhealthy\n",
+	} {
+		assert.Equal(t, strings.Count(got.log, text), 1, "%q in\n%s", text, got.log)
+	}
 }
 
 func TestExitCodeOfAllIsTheWorst(t *testing.T) {
@@ -79,16 +87,16 @@ func TestATableEndsAnAggregate(t *testing.T) {
 	got := w.run(t.Context(), nil, "combined")
 	var rows []string
 	for line := range strings.Lines(got.log) {
-		row, ok := strings.CutPrefix(line, "["+w.name("combined-apply")+"] ")
-		assert.Assert(t, ok, "%q", line)
-		rows = append(rows, strings.Join(strings.Fields(row), " "))
+		if row, ok := strings.CutPrefix(line, "["+w.name("combined-apply")+"] "); ok {
+			rows = append(rows, strings.Join(strings.Fields(row), " "))
+		}
 	}
-	assert.Assert(t, cmp.Len(rows, 4))
+	assert.Assert(t, cmp.Len(rows, 6), "a row a member, the count and the end: %s", got.log)
 	for i, want := range []string{
 		`ssh-web-apply unhealthy \d+\.\d s deploy web: as the test wants`,
-		`ssh-a-longer-name-apply healthy \d+\.\d s`,
-		`ssh-late-apply not started \d+\.\d s not started: ` + w.name("ssh-web-apply") + ` ended unhealthy`,
-		`ssh-db-apply healthy \d+\.\d s`,
+		`ssh-a-longer-name-apply done \d+\.\d s`,
+		`ssh-late-apply not started \d+\.\d s ` + w.name("ssh-web-apply") + ` ended unhealthy`,
+		`ssh-db-apply done \d+\.\d s`,
 	} {
 		assert.Assert(t, cmp.Regexp("^"+w.name(want)+"$", rows[i]))
 	}
@@ -175,8 +183,8 @@ func TestWhatDependsOnAFailureIsNotStarted(t *testing.T) {
 	w.ssh.do = failing(map[string]report.Code{"forge": report.Unhealthy})
 	got := w.run(t.Context(), nil, "combined")
 	assert.DeepEqual(t, w.ssh.starts(), []string{"alone", "cache", "db", "forge"})
-	assert.ErrorContains(t, got.err, "2 of 5: ")
-	assert.ErrorContains(t, got.err, w.name("ssh-web-apply: not started: ")+w.name("ssh-forge-apply ended unhealthy"))
+	assert.Error(t, got.err, "2 of 5 did not end healthy: 1 not started, 1 unhealthy")
+	assert.Equal(t, got.rows(w.name("ssh-web-apply")), "not started 0.0 s "+w.name("ssh-forge-apply ended unhealthy"))
 }
 
 func TestAFailedInternalMachineHoldsBackThePublishedOnes(t *testing.T) {
@@ -185,7 +193,7 @@ func TestAFailedInternalMachineHoldsBackThePublishedOnes(t *testing.T) {
 	got := w.run(t.Context(), nil, "combined")
 	assert.DeepEqual(t, w.ssh.starts(), []string{"cache", "db"})
 	for _, name := range []string{"ssh-web-apply", "ssh-mail-apply"} {
-		assert.ErrorContains(t, got.err, w.name(name)+": not started: "+w.name("ssh-db-apply ended failed, ")+w.name("ssh-cache-apply ended refused"))
+		assert.Equal(t, got.rows(w.name(name)), "not started 0.0 s "+w.name("ssh-db-apply ended failed, ")+w.name("ssh-cache-apply ended refused"))
 	}
 }
 
@@ -194,7 +202,7 @@ func TestADestroyThatFailsKeepsWhatItStandsOn(t *testing.T) {
 	w.ssh.do = failing(map[string]report.Code{"web": report.Failed})
 	got := w.run(t.Context(), nil, "combined-destroy")
 	assert.DeepEqual(t, w.ssh.starts(), []string{"alone", "web"})
-	assert.ErrorContains(t, got.err, w.name("ssh-db-destroy: not started: ")+w.name("ssh-web-destroy ended failed"))
+	assert.Equal(t, got.rows(w.name("ssh-db-destroy")), "not started 0.0 s "+w.name("ssh-web-destroy ended failed"))
 }
 
 func TestWhatWasNotStartedTakesNothingFromTheCause(t *testing.T) {
@@ -229,7 +237,8 @@ func TestAnInterruptionLeavesTheRestNotStarted(t *testing.T) {
 				got := w.run(ctx, map[string]string{"PARALLELISM": "1"}, "all")
 				assert.Equal(t, report.CodeOf(got.err), c.code)
 				assert.Assert(t, cmp.Len(w.ssh.starts(), 1), "started after the interruption: %v", w.ssh.seen())
-				assert.Equal(t, strings.Count(got.err.Error(), "not started: stopped by "), 19)
+				assert.ErrorContains(t, got.err, "20 of 20 did not end healthy: ")
+				assert.ErrorContains(t, got.err, "19 not started")
 				assert.Equal(t, strings.Count(got.log, "  not started "), 19, "in the table: %s", got.log)
 			}
 		})
@@ -272,5 +281,67 @@ func TestOrderIsFoundInAGroupWhoseMachinesNeedMany(t *testing.T) {
 		assert.Assert(t, cmp.Len(before["m-299"], 10))
 	case <-time.After(5 * time.Second):
 		t.Fatal("the order was not found in five seconds")
+	}
+}
+
+func TestAnErrorOfManyLinesIsToldOnce(t *testing.T) {
+	w := newWorld(t, machine("web"), machine("mail"))
+	w.ssh.do = func(_ context.Context, task *task, _ *methods.Run) error {
+		if task.machine == "mail" {
+			return nil
+		}
+		return report.Fail("build", errors.New("exit status 1\nsecond line\nthird line"), "read the log")
+	}
+	got := w.run(t.Context(), nil, "all")
+	assert.Equal(t, strings.Count(got.log, "second line"), 1, got.log)
+	assert.Equal(t, strings.Count(got.log, "error: build: exit status 1\n"), 1, got.log)
+	assert.Equal(t, got.rows(w.name("ssh-web-apply")), "failed 0.0 s build: exit status 1")
+	assert.DeepEqual(t, report.Hints(got.err), []string{"read the log"})
+}
+
+func TestWhatFailsAfterAnInterruptionWasInterrupted(t *testing.T) {
+	w := newWorld(t, machine("web"), machine("mail"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	w.ssh.do = func(context.Context, *task, *methods.Run) error {
+		cancel(&report.Interruption{Signal: syscall.SIGTERM})
+		return report.Fail("copy", errors.New("the other side is gone"), "") // a cause that lost the context's
+	}
+	for _, rest := range []string{"ssh-web", "all"} {
+		path := filepath.Join(t.TempDir(), "record.json")
+		got := w.run(ctx, map[string]string{"REPORT": path, "PARALLELISM": "1"}, rest)
+		assert.Equal(t, report.CodeOf(got.err), report.Terminated)
+		assert.Equal(t, recordAt(t, path).ExitCode, report.Terminated)
+	}
+}
+
+func TestResultsOfSeveralMachinesSayWhose(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		machines []groups.Machine
+		rest     string
+		want     []string
+	}{
+		{"one program", []groups.Machine{machine("web"), machine("mail")}, "ssh-web", []string{"a result", "", "another"}},
+		{"a group of one machine", []groups.Machine{machine("web")}, "all", []string{"a result", "", "another"}},
+		{
+			"a group",
+			[]groups.Machine{machine("web"), machine("mail")},
+			"all",
+			[]string{"web: a result", "web: ", "web: another", "mail: a result", "mail: ", "mail: another"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, c.machines...)
+			w.ssh.do = func(_ context.Context, _ *task, run *methods.Run) error {
+				for _, part := range []string{"a res", "ult\n\nanothe", "r"} {
+					_, _ = io.WriteString(run.Out, part)
+				}
+				return nil
+			}
+			got := strings.Split(strings.TrimSuffix(w.run(t.Context(), nil, c.rest).out, "\n"), "\n")
+			slices.Sort(got)
+			slices.Sort(c.want)
+			assert.DeepEqual(t, got, c.want)
+		})
 	}
 }

@@ -33,7 +33,7 @@ func TestWhatCannotBeUsedIsSaidBeforeAnythingStarts(t *testing.T) {
 	r := registryOf(t, []methods.Method{checking{f}}, group("operator", []string{"ssh"}, machine("mail"), machine("web"), internal("db")))
 	s, err := r.NewSession(t.Context(), env.Map(nil), Streams{Out: discard{}, Err: discard{}})
 	assert.NilError(t, err)
-	err = s.Run(t.Context(), "operator-ssh-combined")
+	err = s.Run(t.Context(), callsOf("operator-ssh-combined")...)
 	assert.Equal(t, report.CodeOf(err), report.Usage)
 	assert.ErrorContains(t, err, "operator-ssh-web-apply: no key of web opens anything")
 	assert.ErrorContains(t, err, "operator-ssh-db-apply: no key of db opens anything")

@@ -23,6 +23,7 @@ type fake struct {
 	description string
 	verbs       func(groups.Placement) []methods.Verb
 	keys        func() []any                                                // coordinates of a task
+	forVerb     func(verb string) []any                                     // further ones of a verb
 	do          func(ctx context.Context, task *task, r *methods.Run) error // nil does nothing, well
 
 	mu     sync.Mutex
@@ -51,6 +52,9 @@ func (f *fake) Task(d methods.Deployment, v string) methods.Task {
 	t := &task{method: f, machine: d.Machine.Name, verb: v}
 	if f.keys != nil {
 		t.keys = f.keys()
+	}
+	if f.forVerb != nil {
+		t.keys = append(t.keys, f.forVerb(v)...)
 	}
 	return t
 }
@@ -179,10 +183,35 @@ func (w *world) run(ctx context.Context, variables map[string]string, rests ...s
 
 func (w *world) runNames(ctx context.Context, variables map[string]string, names ...string) outcome {
 	w.t.Helper()
+	return w.runCalls(ctx, variables, callsOf(names...)...)
+}
+
+func (w *world) runCalls(ctx context.Context, variables map[string]string, calls ...Call) outcome {
+	w.t.Helper()
 	var out, log bytes.Buffer
 	session, err := w.registry.NewSession(ctx, env.Map(variables), Streams{Out: &out, Err: &log})
 	assert.NilError(w.t, err)
-	err = session.Run(ctx, names...)
+	err = session.Run(ctx, calls...)
 	session.Close()
 	return outcome{err: err, out: out.String(), log: log.String()}
+}
+
+// callsOf are calls without arguments.
+func callsOf(names ...string) []Call {
+	var calls []Call
+	for _, name := range names {
+		calls = append(calls, Call{Name: name})
+	}
+	return calls
+}
+
+// rows is what the table of an aggregate says of one member.
+func (o outcome) rows(member string) string {
+	for line := range strings.Lines(o.log) {
+		words := strings.Fields(line)
+		if len(words) > 1 && words[1] == member {
+			return strings.Join(words[2:], " ")
+		}
+	}
+	return ""
 }

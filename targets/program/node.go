@@ -15,40 +15,74 @@ import (
 
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
 )
 
 // node is one program of a session, which runs it at most once.
 type node struct {
-	session *Session
-	program Program
-	task    methods.Task // nil for an aggregate
-	members []*member    // of an aggregate
-	loaded  bool
+	session     *Session
+	program     Program
+	task        methods.Task // nil for an aggregate
+	members     []*member    // of an aggregate
+	loaded      bool
+	among       bool // it is one of several members of an aggregate
+	arguments   []string
+	environment env.Environment // with the arguments, where it has a task
 
-	once   sync.Once
-	err    error
-	record *report.Record
+	once    sync.Once
+	release func() // of its slot, where it has one
+	err     error
+	record  *report.Record
 }
 
 // Run runs the program, or gives the outcome of the run that was. It never
 // panics: Mage takes a dependency that panicked for one that succeeded when it
 // is asked for again.
 func (n *node) Run(ctx context.Context) error {
-	n.end(func() error { return n.attempt(ctx) })
+	n.end(ctx, n.attempt)
 	return report.Wrap(n.err)
 }
 
-// end gives the node its outcome, unless it has one.
-func (n *node) end(attempt func() error) {
+// end gives the node its outcome, unless it has one, and says it.
+func (n *node) end(ctx context.Context, attempt func(context.Context) error) {
 	n.once.Do(func() {
+		log := n.session.log.For(n.program.Name)
 		n.record = &report.Record{
 			Program: n.program.Name, Group: n.program.Group, Method: n.program.Method,
 			Machine: n.program.Machine, Verb: n.program.Verb, Started: time.Now(),
 		}
-		n.err = attempt()
+		n.record.Tell(log)
+		n.err = told(ctx, attempt(ctx))
 		n.record.Close(n.err)
+		if n.outcome() == report.NotStarted {
+			n.record.Outcome = report.NotStarted
+		}
+		if n.program.Aggregate() {
+			n.table(log)
+		}
+		if n.err != nil && n.outcome() != report.NotStarted {
+			log.Troublef("%s", n.err)
+		}
+		log.End(n.ended())
+		if n.release != nil {
+			n.release() // after its end was said: events show how many run at once
+		}
 	})
+}
+
+// told is the error of a node, which says it itself. What does not end well
+// after an interruption was interrupted, whatever it says.
+func told(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	code := report.CodeOf(err)
+	if stop, ok := errors.AsType[*report.Interruption](context.Cause(ctx)); ok {
+		code = stop.Code()
+	}
+	_, unsaid := err.(*notStartedError) //nolint:errorlint // the node itself; the table of an aggregate says it
+	return &report.Exit{Code: code, Err: err, Told: !unsaid}
 }
 
 func (n *node) attempt(ctx context.Context) (err error) {
@@ -57,22 +91,34 @@ func (n *node) attempt(ctx context.Context) (err error) {
 			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 		}
 	}()
+	log := n.session.log.For(n.program.Name)
 	if n.program.Aggregate() {
+		log.Start(n.names()...)
 		return n.aggregate(ctx)
 	}
 	// Only leaves take a slot: an aggregate that held one could starve the
 	// members it waits for.
 	select {
 	case n.session.slots <- struct{}{}:
-		defer func() { <-n.session.slots }()
+		n.release = func() { <-n.session.slots }
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {
 		return &notStartedError{context.Cause(ctx)}
 	}
+	log.Start()
+	out := n.session.out
+	if n.among {
+		own := &labelled{label: n.program.Machine, to: out}
+		defer func() {
+			if failed := own.Flush(); err == nil {
+				err = failed
+			}
+		}()
+		out = own
+	}
 	return n.task.Run(ctx, &methods.Run{
-		Program: n.program.Name, Environment: n.session.environment,
-		Log: n.session.log.For(n.program.Name), Out: n.session.out, Record: n.record,
+		Program: n.program.Name, Environment: n.environment, Log: log, Out: out, Record: n.record,
 	})
 }
 
@@ -89,13 +135,15 @@ func (n *node) aggregate(ctx context.Context) error {
 	_ = depend(ctx, n.members) // each member's own outcome is read below
 	var failed []error
 	var codes []report.Code
+	outcomes := map[string]int{}
 	for _, m := range n.members {
 		n.record.Add(m.record)
 		n.record.Changed = n.record.Changed || m.record.Changed
 		if m.err == nil {
 			continue
 		}
-		failed = append(failed, fmt.Errorf("%s: %w", m.program.Name, m.err))
+		failed = append(failed, m.err)
+		outcomes[m.outcome()]++
 		if !m.blames {
 			codes = append(codes, report.CodeOf(m.err))
 		}
@@ -104,10 +152,27 @@ func (n *node) aggregate(ctx context.Context) error {
 		return nil
 	}
 	return &report.Exit{
-		Code: report.Worst(codes...),
-		Err:  fmt.Errorf("%d of %d: %w", len(failed), len(n.members), errors.Join(failed...)),
+		Code: report.Worst(codes...), Err: &membersError{of: len(n.members), outcomes: outcomes, errs: failed},
 	}
 }
+
+// membersError is how an aggregate fails. Its text counts: what went wrong with
+// each member was said when it did, and stands in the table.
+type membersError struct {
+	of       int
+	outcomes map[string]int
+	errs     []error
+}
+
+func (e *membersError) Error() string {
+	var counts []string
+	for _, outcome := range slices.Sorted(maps.Keys(e.outcomes)) {
+		counts = append(counts, fmt.Sprintf("%d %s", e.outcomes[outcome], outcome))
+	}
+	return fmt.Sprintf("%d of %d did not end healthy: %s", len(e.errs), e.of, strings.Join(counts, ", "))
+}
+
+func (e *membersError) Unwrap() []error { return e.errs }
 
 // member is a node within an aggregate, where other members come before it. It
 // is a dependency as Mage knows it.
@@ -130,7 +195,7 @@ func (m *member) ID() string { return m.session.id + " " + m.aggregate.program.N
 // Run runs the member after what it needs, unless it was run already.
 func (m *member) Run(ctx context.Context) error {
 	if err := depend(ctx, m.needs); err != nil {
-		m.end(func() error {
+		m.end(ctx, func(context.Context) error {
 			m.blames = true
 			return &notStartedError{blamed(m.needs, err)}
 		})
@@ -173,10 +238,26 @@ func blamed(needs []*member, otherwise error) error {
 
 // outcome is how the node ended, in a word or two.
 func (n *node) outcome() string {
-	if _, ok := n.err.(*notStartedError); ok { //nolint:errorlint // the node itself, not one that it blames
-		return "not started"
+	if exit, ok := n.err.(*report.Exit); ok { //nolint:errorlint // the node itself, not one that it blames
+		if _, ok := exit.Err.(*notStartedError); ok { //nolint:errorlint // as above
+			return report.NotStarted
+		}
 	}
 	return report.CodeOf(n.err).String()
+}
+
+// ended is how and when the node ended.
+func (n *node) ended() report.Outcome {
+	return report.Outcome{Code: n.record.ExitCode, Words: n.record.Outcome, Took: n.record.Ended.Sub(n.record.Started)}
+}
+
+// names are those of the members.
+func (n *node) names() []string {
+	names := make([]string, 0, len(n.members))
+	for _, m := range n.members {
+		names = append(names, m.program.Name)
+	}
+	return names
 }
 
 // nodeOf gives the node of a program, with its members and what they need.
@@ -197,6 +278,9 @@ func (s *Session) nodeOf(p Program) *node {
 			byMachine[machine.Name] = &member{node: leaf, aggregate: n}
 			n.members = append(n.members, byMachine[machine.Name])
 		}
+	}
+	for _, m := range n.members {
+		m.among = m.among || len(n.members) > 1
 	}
 	if p.Kind == Combined {
 		for machine, before := range edges(group, p.Verb == destroy) {

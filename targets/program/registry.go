@@ -220,9 +220,16 @@ func (r *Registry) Check() error {
 func (r *Registry) checkVariables(group groups.Group) error {
 	var declared []any
 	var machines []string
+	var faults []error
 	for _, p := range r.expand(group) {
-		if !p.Aggregate() {
-			declared = append(declared, r.taskOf(p).Coordinates()...)
+		if p.Aggregate() {
+			continue
+		}
+		own := r.taskOf(p).Coordinates()
+		declared = append(declared, own...)
+		if len(r.Arguments(p)) > 0 {
+			keys, _ := env.Declared(own...) // what is wrong with them is found below
+			faults = append(faults, r.checkVerbArguments(p, keys))
 		}
 	}
 	for _, machine := range group.Machines {
@@ -232,7 +239,7 @@ func (r *Registry) checkVariables(group groups.Group) error {
 	if err == nil {
 		err = env.Collisions(keys, machines)
 	}
-	if err != nil {
+	if err = errors.Join(append(faults, err)...); err != nil {
 		return fmt.Errorf("variables of group %q: %w", group.Name, err)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ type Keys struct {
 	Parallelism env.Count `env:"PARALLELISM,default=10" desc:"how many machines an aggregate works on at once"`
 	Progress    string    `env:"PROGRESS,default=auto" oneof:"auto,plain,json" desc:"how events are shown: live on a terminal and as lines elsewhere, always as lines, or as one JSON object a line"`
 	Report      env.Path  `env:"REPORT" desc:"file to write the record of the run to, as JSON"`
+	NoColor     env.Text  `env:"NO_COLOR" desc:"set to anything, it takes the colours off a terminal"`
 }
 
 // Session runs programs of a registry in one process: each at most once,
@@ -32,7 +34,8 @@ type Session struct {
 	log         *report.Log
 	out         io.Writer
 	keys        Keys
-	flush       func()
+	close       func()
+	abandon     func()
 	slots       chan struct{}
 	nodes       map[string]*node
 }
@@ -41,8 +44,9 @@ type Session struct {
 type Streams struct {
 	Out io.Writer // results
 	Err io.Writer // events
-	// Width gives the columns of Err when that is a terminal, and is nil elsewhere.
-	Width func() int
+	// Size gives the columns and rows of Err when that is a terminal, and is nil
+	// elsewhere.
+	Size func() (columns, rows int)
 }
 
 // NewSession reads the keys that every program has. Whatever its programs
@@ -57,19 +61,48 @@ func (r *Registry) NewSession(ctx context.Context, environment env.Environment, 
 			return nil, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: fmt.Errorf("REPORT: %w", err), Hint: "REPORT names a file in a folder that is there"}
 		}
 	}
-	errs := environment.Redactor().Writer(to.Err)
-	out := environment.Redactor().Writer(to.Out)
-	s.out, s.flush = out, func() { _, _ = out.Flush(), errs.Flush() }
-	switch {
-	case s.keys.Progress == "json":
-		s.log = report.NewLog(report.JSON(errs))
-	case s.keys.Progress == "auto" && to.Width != nil:
-		s.log = report.NewLog(report.Terminal(errs, to.Width))
-	default:
-		s.log = report.NewLog(report.Plain(errs))
-	}
+	s.open(to)
 	s.slots = make(chan struct{}, int(s.keys.Parallelism))
 	return s, nil
+}
+
+// open decides how the session speaks.
+func (s *Session) open(to Streams) {
+	redactor := s.environment.Redactor()
+	var sink report.Sink
+	s.abandon = func() {}
+	switch {
+	case s.keys.Progress == "json":
+		sink = report.JSON(to.Err)
+	case s.keys.Progress == "auto" && to.Size != nil && !s.environment.DumbTerminal():
+		terminal := report.NewTerminal(to.Err, report.Screen{Size: to.Size, Colours: s.keys.NoColor == ""})
+		results := terminal.Results(to.Out)
+		out := redactor.Writer(results)
+		sink, s.out, s.abandon = terminal, out, terminal.Abandon
+		s.close = func() {
+			terminal.Close()
+			_, _ = out.Flush(), results.Flush()
+		}
+	default:
+		sink = report.Plain(to.Err)
+	}
+	if s.out == nil {
+		out := redactor.Writer(to.Out)
+		s.out, s.close = out, func() { _ = out.Flush() }
+	}
+	s.log = report.NewLog(report.Redacted(sink, redactor.String))
+}
+
+// Speak gives a log for what goes wrong before there is a session, in the form
+// that PROGRESS asks for.
+func Speak(ctx context.Context, environment env.Environment, to io.Writer) *report.Log {
+	var keys struct {
+		Progress string `env:"PROGRESS" desc:"how events are shown"`
+	}
+	if err := environment.Load(ctx, env.For{Alone: true}, &keys); err == nil && keys.Progress == "json" {
+		return report.NewLog(report.JSON(to))
+	}
+	return report.NewLog(report.Plain(to))
 }
 
 // Log is where the session's events go.
@@ -81,30 +114,42 @@ func (s *Session) Environment() env.Environment { return s.environment }
 // Out is where its results go.
 func (s *Session) Out() io.Writer { return s.out }
 
-// Close hands on what was kept back because a secret may have begun there.
-func (s *Session) Close() { s.flush() }
+// Close hands on what was kept back because a secret may have begun there, and
+// takes off a terminal what moves.
+func (s *Session) Close() { s.close() }
 
-// Run runs the named programs one after another and stops at the first that
-// does not end healthy. All names and all coordinates are checked before any
-// program starts: unknown names and every missing or malformed key are one
-// error with exit code 2.
-func (s *Session) Run(ctx context.Context, names ...string) error {
-	record := &report.Record{Program: strings.Join(names, " "), Started: time.Now()}
-	nodes, err := s.check(ctx, names)
+// Abandon leaves a terminal as Close does, and waits for nobody: the process is
+// about to end.
+func (s *Session) Abandon() { s.abandon() }
+
+// Run runs programs one after another and stops at the first that does not end
+// healthy. All names and all coordinates are checked before any program starts:
+// unknown names and every missing or malformed key are one error with exit
+// code 2. What went wrong later was said when it did, and the error is Told.
+func (s *Session) Run(ctx context.Context, calls ...Call) error {
+	record := newRecord(calls)
+	nodes, err := s.check(ctx, calls)
 	for _, n := range nodes {
+		err = n.Run(ctx)
+		record.Add(n.record)
+		record.Changed = record.Changed || n.record.Changed
 		if err != nil {
 			break
 		}
-		err = n.Run(ctx)
-		s.summary(n)
-		record.Add(n.record)
-		record.Changed = record.Changed || n.record.Changed
 	}
 	record.Close(err)
-	if len(names) == 1 && len(record.Members) == 1 {
+	if len(calls) == 1 && len(record.Members) == 1 {
 		record = record.Members[0]
 	}
 	return s.write(record, err)
+}
+
+func newRecord(calls []Call) *report.Record {
+	names := make([]string, 0, len(calls))
+	for _, call := range calls {
+		names = append(names, call.Name)
+	}
+	return &report.Record{Program: strings.Join(names, " "), Started: time.Now()}
 }
 
 // write puts the record where REPORT says, and returns how the run ended.
@@ -112,80 +157,62 @@ func (s *Session) write(record *report.Record, err error) error {
 	if s.keys.Report == "" {
 		return err
 	}
-	return errors.Join(err, record.Write(string(s.keys.Report), s.environment.Redactor().String))
+	failed := record.Write(string(s.keys.Report), s.environment.Redactor().String)
+	switch {
+	case failed == nil:
+		return err
+	case err != nil && !report.Told(err):
+		return errors.Join(err, failed)
+	}
+	s.log.Troublef("%s", failed)
+	return &report.Exit{Code: report.CodeOf(errors.Join(err, failed)), Err: errors.Join(err, failed), Told: true}
 }
 
-// Check looks the named programs up and reads their coordinates, and says at
-// once what is wrong with any of them. Run does the same first.
-func (s *Session) Check(ctx context.Context, names ...string) error {
-	record := &report.Record{Program: strings.Join(names, " "), Started: time.Now()}
-	if _, err := s.check(ctx, names); err != nil {
+// Check looks the programs up and reads their coordinates, and says at once what
+// is wrong with any of them. Run does the same first.
+func (s *Session) Check(ctx context.Context, calls ...Call) error {
+	record := newRecord(calls)
+	if _, err := s.check(ctx, calls); err != nil {
 		record.Close(err)
 		return s.write(record, err)
 	}
 	return nil
 }
 
-func (s *Session) check(ctx context.Context, names []string) ([]*node, error) {
-	programs, err := s.registry.resolve(names)
+func (s *Session) check(ctx context.Context, calls []Call) ([]*node, error) {
+	found, err := s.registry.resolve(calls)
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := s.prepare(ctx, programs)
+	nodes, err := s.prepare(ctx, found)
 	if err != nil {
 		return nil, err
 	}
 	return nodes, nil
 }
 
-// Resolve says of every unknown name which are close; nil when all are known.
-func (r *Registry) Resolve(names ...string) error {
-	_, err := r.resolve(names)
-	return err
-}
-
-// resolve finds the programs of names, or says of every unknown one which are
-// close.
-func (r *Registry) resolve(names []string) ([]Program, error) {
-	programs := make([]Program, 0, len(names))
-	var unknown []error
-	for _, name := range names {
-		if p, ok := r.Find(name); ok {
-			programs = append(programs, p)
-			continue
-		}
-		text := fmt.Sprintf("unknown program %q", name)
-		if near := r.Close(name); len(near) > 0 {
-			text += "; close are " + strings.Join(near, ", ")
-		}
-		unknown = append(unknown, errors.New(text))
-	}
-	if err := errors.Join(unknown...); err != nil {
-		return nil, &report.Fault{
-			Code: report.Usage, What: "look up the programs", Why: err,
-			Hint: "slipway list shows every program",
-		}
-	}
-	return programs, nil
-}
-
 // prepare makes the tasks of programs and fills their coordinates, each once. The
 // plain form of a machine's own keys counts in a run of one machine alone.
-func (s *Session) prepare(ctx context.Context, programs []Program) ([]*node, error) {
+func (s *Session) prepare(ctx context.Context, programs []called) ([]*node, error) {
 	nodes := make([]*node, 0, len(programs))
 	var leaves []*node
+	var problems, unusable []error
 	every := map[string]bool{}
-	for _, p := range programs {
-		n := s.nodeOf(p)
+	for _, c := range programs {
+		n := s.nodeOf(c.program)
+		if n.arguments != nil && !slices.Equal(n.arguments, c.arguments) {
+			unusable = append(unusable, fmt.Errorf("%s: a run has it once, and it was given two sets of arguments", c.program.Name))
+		}
+		n.arguments = append([]string{}, c.arguments...)
 		nodes = append(nodes, n)
 		leaves = append(leaves, n.leaves()...)
 	}
 	for _, leaf := range leaves {
 		every[leaf.program.Group+" "+leaf.program.Machine] = true
 	}
-	var problems, unusable []error
 	var declared []any
 	machines := map[string]bool{}
+	hints := []string{"slipway help PROGRAM shows every key that a program reads"}
 	for _, leaf := range leaves {
 		if leaf.loaded {
 			continue
@@ -194,19 +221,19 @@ func (s *Session) prepare(ctx context.Context, programs []Program) ([]*node, err
 		machines[leaf.program.Machine] = true
 		declared = append(declared, leaf.task.Coordinates()...)
 		scope := env.For{Machine: leaf.program.Machine, Alone: len(every) == 1}
-		if err := s.environment.Load(ctx, scope, leaf.task.Coordinates()...); err != nil {
-			problems = append(problems, err)
-		} else if checker, ok := leaf.task.(methods.Checker); ok {
-			if err := checker.Check(s.environment); err != nil {
-				unusable = append(unusable, fmt.Errorf("%s: %w", leaf.program.Name, err))
+		malformed, refused := leaf.load(ctx, scope)
+		if malformed != nil {
+			problems = append(problems, malformed)
+			if len(s.registry.Arguments(leaf.program)) > 0 && !leaf.among {
+				hints = append(hints, "usage: slipway "+s.registry.Usage(leaf.program))
 			}
+		}
+		if refused != nil {
+			unusable = append(unusable, fmt.Errorf("%s: %w", leaf.program.Name, refused))
 		}
 	}
 	if len(problems) > 0 {
-		return nil, &report.Fault{
-			Code: report.Usage, What: "read the coordinates", Why: env.Join(problems...),
-			Hint: "slipway help PROGRAM shows every key that a program reads",
-		}
+		return nil, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: env.Join(problems...), Hint: strings.Join(hints, "; ")}
 	}
 	if err := errors.Join(unusable...); err != nil {
 		return nil, &report.Fault{Code: report.Usage, What: "check the coordinates", Why: err, Hint: "nothing was started"}
@@ -215,6 +242,20 @@ func (s *Session) prepare(ctx context.Context, programs []Program) ([]*node, err
 		return nodes, nil // all of them were prepared before
 	}
 	return nodes, s.warnOfTypos(append(declared, &s.keys), machines)
+}
+
+// load fills the coordinates of a leaf. It says what is missing or malformed, or
+// why the task can't use them.
+func (n *node) load(ctx context.Context, scope env.For) (malformed, refused error) {
+	environment, err := n.give(n.session.environment, scope)
+	n.environment = environment
+	if err := env.Join(err, environment.Load(ctx, scope, n.task.Coordinates()...)); err != nil {
+		return err, nil
+	}
+	if checker, ok := n.task.(methods.Checker); ok {
+		return nil, checker.Check(environment)
+	}
+	return nil, nil
 }
 
 func (s *Session) warnOfTypos(declared []any, machines map[string]bool) error {

@@ -31,7 +31,7 @@ func TestOneProgram(t *testing.T) {
 	got := w.run(t.Context(), nil, "ssh-web-plan")
 	assert.NilError(t, got.err)
 	assert.Equal(t, got.out, "result of web plan\n", "results and nothing else")
-	assert.Equal(t, got.log, "["+w.name("ssh-web-plan")+"] copy: 3 paths\n")
+	assert.Equal(t, got.log, "["+w.name("ssh-web-plan")+"] copy: 3 paths\n["+w.name("ssh-web-plan")+"] done after 0.0 s\n")
 	assert.DeepEqual(t, w.ssh.seen(), []string{"start web plan", "end web plan"})
 }
 
@@ -90,9 +90,9 @@ func TestUnknownNamesStartNothing(t *testing.T) {
 
 func TestResolveAsksForNothingElse(t *testing.T) {
 	w := newWorld(t, machine("web"))
-	assert.NilError(t, w.registry.Resolve(w.name("ssh-web"), w.name("all-plan")))
+	assert.NilError(t, w.registry.Resolve(callsOf(w.name("ssh-web"), w.name("all-plan"))...))
 	assert.NilError(t, w.registry.Resolve())
-	assert.ErrorContains(t, w.registry.Resolve("x"), `look up the programs: unknown program "x"`)
+	assert.ErrorContains(t, w.registry.Resolve(Call{Name: "x"}), `look up the programs: unknown program "x"`)
 }
 
 func TestAProgramRunsOnce(t *testing.T) {
@@ -223,7 +223,7 @@ func TestKeysOfAProgram(t *testing.T) {
 			for _, key := range keys {
 				names = append(names, key.Name)
 			}
-			assert.DeepEqual(t, names, []string{"FAKE_HOST", "FAKE_PORT", "FAKE_TOKEN", "PARALLELISM", "PROGRESS", "REPORT"})
+			assert.DeepEqual(t, names, []string{"FAKE_HOST", "FAKE_PORT", "FAKE_TOKEN", "NO_COLOR", "PARALLELISM", "PROGRESS", "REPORT"})
 		})
 	}
 	assert.Assert(t, cmp.Len(w.ssh.seen(), 0))
@@ -246,9 +246,14 @@ func TestProgressForms(t *testing.T) {
 		check    func(t *testing.T, log string)
 	}{
 		{"JSON", "json", true, func(t *testing.T, log string) {
-			var e report.Event
-			assert.NilError(t, json.Unmarshal([]byte(log), &e))
-			assert.Equal(t, e.Text, "hello")
+			var kinds []report.Kind
+			for line := range strings.Lines(log) {
+				var e report.Event
+				assert.NilError(t, json.Unmarshal([]byte(line), &e))
+				kinds = append(kinds, e.Kind)
+			}
+			assert.DeepEqual(t, kinds, []report.Kind{report.KindStart, report.KindLine, report.KindEnd})
+			assert.Assert(t, cmp.Contains(log, `"text":"hello"`))
 		}},
 		{"plain", "plain", true, func(t *testing.T, log string) { assert.Assert(t, !strings.ContainsRune(log, 0x1b)) }},
 		{"by itself on a terminal", "", true, func(t *testing.T, log string) { assert.Assert(t, strings.ContainsRune(log, 0x1b)) }},
@@ -260,11 +265,11 @@ func TestProgressForms(t *testing.T) {
 			var log bytes.Buffer
 			to := Streams{Out: &bytes.Buffer{}, Err: &log}
 			if c.terminal {
-				to.Width = func() int { return 80 }
+				to.Size = func() (int, int) { return 80, 24 }
 			}
 			session, err := w.registry.NewSession(t.Context(), env.Map(map[string]string{"PROGRESS": c.progress}), to)
 			assert.NilError(t, err)
-			assert.NilError(t, session.Run(t.Context(), w.name("ssh-web")))
+			assert.NilError(t, session.Run(t.Context(), callsOf(w.name("ssh-web"))...))
 			session.Close()
 			c.check(t, log.String())
 		})
@@ -303,8 +308,8 @@ func TestAPanicIsAnError(t *testing.T) {
 		t.Run(rest, func(t *testing.T) {
 			got := w.run(t.Context(), nil, rest)
 			assert.Equal(t, report.CodeOf(got.err), report.Failed)
-			assert.ErrorContains(t, got.err, "panic: assignment to entry in nil map")
-			assert.ErrorContains(t, got.err, "session_test.go", "where it happened")
+			assert.Assert(t, cmp.Contains(got.log, "error: panic: assignment to entry in nil map"))
+			assert.Assert(t, cmp.Contains(got.log, "session_test.go"), "where it happened")
 		})
 	}
 	assert.DeepEqual(t, w.ssh.starts(), []string{"mail", "mail", "web", "web", "web"}) // the others ran
@@ -333,7 +338,7 @@ func TestWhatWasNotStartedHasARecord(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "record.json")
 		s, err := w.registry.NewSession(t.Context(), env.Map(map[string]string{"REPORT": path}), Streams{Out: io.Discard, Err: io.Discard})
 		assert.NilError(t, err)
-		assert.Equal(t, report.CodeOf(s.Check(t.Context(), w.name(rest))), report.Usage)
+		assert.Equal(t, report.CodeOf(s.Check(t.Context(), callsOf(w.name(rest))...)), report.Usage)
 		assert.Equal(t, recordAt(t, path).ExitCode, report.Usage)
 	}
 }

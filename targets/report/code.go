@@ -24,7 +24,7 @@ const (
 	RebootNeeded Code = 6   // the new system needs a reboot
 	Busy         Code = 75  // somebody else is at it; try later
 	Interrupted  Code = 130 // ended by SIGINT
-	Terminated   Code = 143 // ended by SIGTERM
+	Terminated   Code = 143 // ended by SIGTERM or SIGHUP
 )
 
 var meanings = map[Code]string{
@@ -92,6 +92,7 @@ func CodeOf(err error) Code {
 type Exit struct { //nolint:errname // it is an exit code first
 	Code Code
 	Err  error
+	Told bool // the events of the run say it already
 }
 
 // Wrap makes the error of a target from the error of a run; nil stays nil.
@@ -99,7 +100,16 @@ func Wrap(err error) error {
 	if err == nil {
 		return nil
 	}
+	if exit, ok := err.(*Exit); ok { //nolint:errorlint // the outermost
+		return exit
+	}
 	return &Exit{Code: CodeOf(err), Err: err}
+}
+
+// Told tells whether the events of the run say the error already.
+func Told(err error) bool {
+	exit, ok := errors.AsType[*Exit](err)
+	return ok && exit.Told
 }
 
 // Error is the text of the error within.
@@ -116,15 +126,18 @@ type Interruption struct{ Signal os.Signal } //nolint:errname // it reads as wha
 
 // Error names the signal.
 func (i *Interruption) Error() string {
-	if i.Code() == Terminated {
+	switch i.Signal {
+	case syscall.SIGTERM:
 		return "stopped by SIGTERM"
+	case syscall.SIGHUP:
+		return "stopped by SIGHUP"
 	}
 	return "stopped by SIGINT"
 }
 
-// Code is 128 and the signal's number.
+// Code is 128 and the signal's number; that of SIGTERM for SIGHUP.
 func (i *Interruption) Code() Code {
-	if i.Signal == syscall.SIGTERM {
+	if i.Signal == syscall.SIGTERM || i.Signal == syscall.SIGHUP {
 		return Terminated
 	}
 	return Interrupted

@@ -20,6 +20,20 @@ type Log struct {
 // Sink takes events from any goroutine.
 type Sink interface{ Take(Event) }
 
+// Redacted takes out of the text of events what redact does, before sink gets
+// them: no sink can cut a secret in two.
+func Redacted(sink Sink, redact func(string) string) Sink { return redacted{sink, redact} }
+
+type redacted struct {
+	sink   Sink
+	redact func(string) string
+}
+
+func (r redacted) Take(e Event) {
+	e.Text, e.Step = r.redact(e.Text), r.redact(e.Step)
+	r.sink.Take(e)
+}
+
 // NewLog gives the log of a process; For names the program it speaks of.
 func NewLog(sink Sink) *Log { return &Log{sink: sink} }
 
@@ -40,13 +54,59 @@ func (l *Log) Troublef(format string, args ...any) { l.say(Trouble, fmt.Sprintf(
 
 // Progress says how many bytes of how many are done; total 0 means unknown.
 func (l *Log) Progress(done, total int64) {
-	l.take(Event{Level: Info, Done: done, Total: total})
+	l.take(Event{Kind: KindProgress, Level: Info, Done: done, Total: total})
+}
+
+// Start says that the program started; members are those that an aggregate runs.
+func (l *Log) Start(members ...string) {
+	l.take(Event{Kind: KindStart, Level: Info, Members: members})
+}
+
+// End says how the program ended, and after how long.
+func (l *Log) End(o Outcome) {
+	text := o.Words
+	if text != NotStarted {
+		text += fmt.Sprintf(" after %.1f s", o.Took.Seconds())
+	}
+	l.take(o.event(Event{Kind: KindEnd, Text: text}))
+}
+
+// Row says in one line of an aggregate's table how a member ended.
+func (l *Log) Row(member string, o Outcome, text string) {
+	l.take(o.event(Event{Kind: KindRow, Member: member, Text: cleaned(text)}))
+}
+
+// Outcome is how a program ended.
+type Outcome struct {
+	Code  Code
+	Words string // Code in words, or NotStarted
+	Took  time.Duration
+}
+
+func (o Outcome) event(e Event) Event {
+	seconds := o.Took.Seconds()
+	e.Code, e.Outcome, e.Seconds, e.Level = &o.Code, o.Words, &seconds, Info
+	if o.Code != Healthy {
+		e.Level = Trouble
+	}
+	return e
+}
+
+// measure says that a step of the program began, and the function that it returns
+// that it ended.
+func (l *Log) measure(name string) func() {
+	in, began := l.In(name), time.Now()
+	in.take(Event{Kind: KindStep, Level: Info})
+	return func() {
+		seconds := time.Since(began).Seconds()
+		in.take(Event{Kind: KindStep, Level: Info, Seconds: &seconds})
+	}
 }
 
 func (l *Log) say(level Level, text string) {
 	more := false
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		l.take(Event{Level: level, Text: cleaned(strings.TrimRight(line, "\n")), More: more})
+		l.take(Event{Kind: KindLine, Level: level, Text: cleaned(strings.TrimRight(line, "\n")), More: more})
 		more = true
 	}
 }
@@ -105,7 +165,7 @@ func (w *lines) emit(line []byte) {
 	if i := bytes.LastIndexByte(line, '\r'); i >= 0 {
 		line = line[i+1:]
 	}
-	w.log.take(Event{Level: Output, Text: cleaned(string(line))})
+	w.log.take(Event{Kind: KindLine, Level: Output, Text: cleaned(string(line))})
 }
 
 // cleaned is a line that harms no terminal. An empty one stays an event with a

@@ -43,10 +43,10 @@ func TestLogNamesProgramAndStep(t *testing.T) {
 	log.Progress(5, 10)
 	assert.Assert(t, cmp.Len(sink.events, 4))
 	for i, want := range []Event{
-		{Level: Info, Text: "3 paths"},
-		{Level: Warning, Text: "slow"},
-		{Level: Trouble, Text: "lost"},
-		{Level: Info, Done: 5, Total: 10},
+		{Kind: KindLine, Level: Info, Text: "3 paths"},
+		{Kind: KindLine, Level: Warning, Text: "slow"},
+		{Kind: KindLine, Level: Trouble, Text: "lost"},
+		{Kind: KindProgress, Level: Info, Done: 5, Total: 10},
 	} {
 		got := sink.events[i]
 		assert.Assert(t, !got.Time.IsZero())

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"sync"
 	"time"
 )
@@ -43,8 +45,16 @@ type Record struct {
 	Error      *Problem  `json:"error,omitempty"`
 	Members    []*Record `json:"members,omitempty"`
 
-	mu sync.Mutex
+	mu  sync.Mutex
+	log *Log
 }
+
+// VerdictStep is the step that judges a machine. A run without it that ends well
+// is Done, not healthy.
+const VerdictStep = "verdict"
+
+// Tell makes the record say in a log which steps it measures.
+func (r *Record) Tell(log *Log) { r.log = log }
 
 // Source says what was deployed from where.
 type Source struct {
@@ -107,7 +117,12 @@ type Problem struct {
 // Time measures a step: call what it returns when the step ends.
 func (r *Record) Time(step string) func() {
 	started := time.Now()
+	ended := func() {}
+	if r.log != nil {
+		ended = r.log.measure(step)
+	}
 	return func() {
+		ended()
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.Timings = append(r.Timings, Timing{Step: step, Seconds: time.Since(started).Seconds()})
@@ -125,9 +140,20 @@ func (r *Record) Add(member *Record) {
 func (r *Record) Close(err error) {
 	r.Version, r.Ended, r.ExitCode = 1, time.Now(), CodeOf(err)
 	r.Outcome = r.ExitCode.String()
+	if r.ExitCode == Healthy && !r.judged() {
+		r.Outcome = Done
+	}
 	if err != nil {
 		r.Error = &Problem{What: err.Error(), Hints: Hints(err)}
 	}
+}
+
+// judged tells whether a verdict was a step of the run.
+func (r *Record) judged() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.Timings, func(t Timing) bool { return t.Step == VerdictStep }) ||
+		slices.ContainsFunc(r.Members, (*Record).judged)
 }
 
 // Write puts the record at path, whole or not at all, with what redact takes out
@@ -138,7 +164,7 @@ func (r *Record) Write(path string, redact func(string) string) error {
 		return fmt.Errorf("write record: %w", err)
 	}
 	if redact != nil {
-		text = []byte(redact(string(text)))
+		text = redactStrings(text, redact)
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".record-*")
 	if err != nil {
@@ -159,4 +185,28 @@ func (r *Record) Write(path string, redact func(string) string) error {
 		return fmt.Errorf("write record: %w", err)
 	}
 	return nil
+}
+
+// jsonString is a string of a JSON document, which is a name where a colon
+// follows. Nothing else in a document has quotation marks.
+var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*":?`)
+
+// redactStrings takes what redact does out of the strings of a JSON document: a
+// secret that reads like a name or a number must not spoil the document.
+func redactStrings(document []byte, redact func(string) string) []byte {
+	return jsonString.ReplaceAllFunc(document, func(quoted []byte) []byte {
+		var text string
+		if quoted[len(quoted)-1] == ':' || json.Unmarshal(quoted, &text) != nil {
+			return quoted
+		}
+		clean := redact(text)
+		if _, err := time.Parse(time.RFC3339Nano, text); err == nil || clean == text {
+			return quoted
+		}
+		again, err := json.Marshal(clean)
+		if err != nil {
+			return []byte(`""`) // not shown rather than shown whole
+		}
+		return again
+	})
 }

@@ -16,15 +16,21 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// schema is the published schema, with formats asserted.
+// schema is the published schema of records.
 func schema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(RecordSchema))
+	return schemaOf(t, RecordSchema)
+}
+
+// schemaOf compiles a schema, with formats asserted.
+func schemaOf(t *testing.T, text []byte) *jsonschema.Schema {
+	t.Helper()
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	assert.NilError(t, err)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	assert.NilError(t, compiler.AddResource("record.schema.json", document))
-	compiled, err := compiler.Compile("record.schema.json")
+	assert.NilError(t, compiler.AddResource("schema.json", document))
+	compiled, err := compiler.Compile("schema.json")
 	assert.NilError(t, err)
 	return compiled
 }
@@ -126,7 +132,7 @@ func TestCloseNotesHowItEnded(t *testing.T) {
 		outcome string
 		problem *Problem
 	}{
-		{"well", nil, Healthy, "healthy", nil},
+		{"well", nil, Healthy, "done", nil},
 		{"with a plain error", errors.New("no"), Failed, "failed", &Problem{What: "no"}},
 		{
 			"with a fault", Refuse("copy", errors.New("disk full"), "free some"), Refused, "refused",
@@ -185,4 +191,35 @@ func TestWriteIsWholeOrNotAtAll(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Assert(t, cmp.Len(entries, 1), "the half-made file must be gone")
 	})
+}
+
+func TestASecretSpoilsNoRecord(t *testing.T) {
+	for _, secret := range []string{"true", "2026", "what", "error", "null", `a"b`, "web-apply", "[]{}", "exit_code"} {
+		path := filepath.Join(t.TempDir(), "record.json")
+		r := full()
+		r.Error.What = "it is <" + secret + "> & no other"
+		r.Units[0].Journal = []string{secret, "x" + secret}
+		assert.NilError(t, r.Write(path, func(text string) string { return strings.ReplaceAll(text, secret, "[redacted]") }))
+		text, err := os.ReadFile(path)
+		assert.NilError(t, err)
+		var again Record
+		assert.NilError(t, json.Unmarshal(text, &again), "%q in %s", secret, text)
+		assert.Equal(t, again.Error.What, "it is <[redacted]> & no other")
+		assert.DeepEqual(t, again.Units[0].Journal, []string{"[redacted]", "x[redacted]"})
+		assert.Equal(t, again.Changed, true)
+	}
+}
+
+func TestOnlyWhatWasJudgedIsHealthy(t *testing.T) {
+	judged := &Record{Program: "p"}
+	judged.Time(VerdictStep)()
+	judged.Close(nil)
+	assert.Equal(t, judged.Outcome, "healthy")
+	group := &Record{Program: "g"}
+	group.Add(&Record{})
+	group.Close(nil)
+	assert.Equal(t, group.Outcome, Done)
+	group.Add(judged)
+	group.Close(nil)
+	assert.Equal(t, group.Outcome, "healthy")
 }

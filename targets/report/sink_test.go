@@ -3,12 +3,11 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 	"gotest.tools/v3/golden"
@@ -19,10 +18,13 @@ import (
 func session() []Event {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	const web, db = "operator-ssh-web-apply", "operator-ssh-db-apply"
+	healthy, unhealthy, took := Healthy, Unhealthy, 8.25
 	list := []struct {
 		after time.Duration
 		event Event
 	}{
+		{0, Event{Kind: KindStart, Program: web, Level: Info}},
+		{0, Event{Kind: KindStart, Program: db, Level: Info}},
 		{0, Event{Program: web, Level: Info, Text: "operator web is root@192.0.2.1:22"}},
 		{time.Second, Event{Program: web, Step: "evaluate", Level: Info, Text: "modules from operator (baked in)"}},
 		{0, Event{Program: db, Step: "copy", Level: Info, Done: 100, Total: 4096}},
@@ -35,12 +37,24 @@ func session() []Event {
 		{time.Second, Event{Program: db, Step: "build", Level: Info, Done: 12345}},
 		{0, Event{Program: db, Step: "switch", Level: Warning, Text: "connection lost; the switch goes on without it"}},
 		{time.Second, Event{Program: db, Level: Trouble, Text: "1 unit unhealthy"}},
+		{0, Event{Kind: KindStep, Program: web, Step: "verdict", Level: Info}},
+		{0, Event{Kind: KindStep, Program: web, Step: "verdict", Level: Info, Seconds: &took}},
+		{0, Event{Kind: KindEnd, Program: db, Level: Trouble, Text: "unhealthy after 8.2 s", Code: &unhealthy, Outcome: "unhealthy", Seconds: &took}},
+		{0, Event{Kind: KindEnd, Program: web, Level: Info, Text: "healthy after 8.2 s", Code: &healthy, Outcome: "healthy", Seconds: &took}},
+		{0, Event{Kind: KindRow, Program: "operator-all-apply", Member: db, Level: Trouble, Text: db + "  unhealthy  8.2 s", Code: &unhealthy, Outcome: "unhealthy", Seconds: &took}},
 		{0, Event{Level: Info, Text: "grüße <of> nobody in particular & all"}},
 	}
 	var events []Event
 	for _, l := range list {
 		at = at.Add(l.after)
 		l.event.Time = at
+		switch {
+		case l.event.Kind != "":
+		case l.event.Text != "":
+			l.event.Kind = KindLine
+		default:
+			l.event.Kind = KindProgress
+		}
 		events = append(events, l.event)
 	}
 	return events
@@ -54,7 +68,7 @@ func TestPlainIsPrefixedLines(t *testing.T) {
 	}
 	golden.Assert(t, out.String(), "plain.golden")
 	assert.Assert(t, !strings.ContainsAny(out.String(), "\r\x1b"))
-	assert.Equal(t, strings.Count(out.String(), "\n"), 9, "8 texts, and progress that took five seconds")
+	assert.Equal(t, strings.Count(out.String(), "\n"), 12, "8 texts, two ends, a row, and progress that took five seconds")
 }
 
 func TestPlainSaysNowAndThenHowFarItIs(t *testing.T) {
@@ -62,8 +76,8 @@ func TestPlainSaysNowAndThenHowFarItIs(t *testing.T) {
 	sink := Plain(&out)
 	start := time.Now()
 	for i := range 21 { // one a second
-		sink.Take(Event{Time: start.Add(time.Duration(i) * time.Second), Program: "p", Step: "copy", Level: Info, Done: int64(i), Total: 20})
-		sink.Take(Event{Time: start, Program: "q", Step: "copy", Level: Info, Done: int64(i), Total: 20})
+		sink.Take(Event{Time: start.Add(time.Duration(i) * time.Second), Program: "p", Step: "copy", Kind: KindProgress, Level: Info, Done: int64(i), Total: 20})
+		sink.Take(Event{Time: start, Program: "q", Step: "copy", Kind: KindProgress, Level: Info, Done: int64(i), Total: 20})
 	}
 	assert.Equal(t, out.String(), "[p] copy: 5 B of 20 B (25 %)\n[p] copy: 10 B of 20 B (50 %)\n"+
 		"[p] copy: 15 B of 20 B (75 %)\n[p] copy: 20 B of 20 B (100 %)\n")
@@ -85,80 +99,59 @@ func TestJSONIsOneObjectALine(t *testing.T) {
 	}
 }
 
-func TestTerminalKeepsALineThatMoves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		sink := Terminal(&out, func() int { return 60 })
-		at := session()[0].Time
-		for _, e := range session() {
-			time.Sleep(e.Time.Sub(at)) // moves the clock of the bubble
-			at = e.Time
-			sink.Take(e)
-		}
-		// One drawing a line, as a person sees it one after the other.
-		drawn := strings.ReplaceAll(strings.ReplaceAll(out.String(), clearLine, "<clear>"), "<clear>", "\n<clear>")
-		golden.Assert(t, strings.TrimPrefix(drawn, "\n"), "terminal.golden")
-		screen := screenOf(t, out.String())
-		for _, e := range session() {
-			if !e.progress() {
-				assert.Assert(t, cmp.Contains(screen, strings.TrimSpace(e.Text)))
-			}
-		}
-		assert.Assert(t, !strings.Contains(screen, "MiB"), "what moved is gone at the end:\n%s", screen)
-	})
-}
-
-// screenOf shows what a terminal has at the end.
-func screenOf(t *testing.T, text string) string {
-	t.Helper()
-	var done []string
-	line := ""
-	for len(text) > 0 {
-		switch {
-		case strings.HasPrefix(text, clearLine):
-			line, text = "", text[len(clearLine):]
-		case text[0] == '\n':
-			done, line, text = append(done, line), "", text[1:]
-		default:
-			line, text = line+text[:1], text[1:]
-		}
+func TestJSONSaysNowAndThenHowFarItIs(t *testing.T) {
+	var out bytes.Buffer
+	sink := JSON(&out)
+	start := time.Now()
+	for i := range 101 { // ten a second
+		sink.Take(Event{Kind: KindProgress, Time: start.Add(time.Duration(i) * 100 * time.Millisecond / 10), Program: "p", Step: "copy", Level: Info, Done: int64(i), Total: 100})
 	}
-	assert.Assert(t, !strings.Contains(line, "\r"))
-	return strings.Join(append(done, line), "\n")
+	assert.Equal(t, strings.Count(out.String(), "\n"), 6, "at its begin, five times a second, and at its end: %s", out.String())
+	assert.Assert(t, cmp.Contains(out.String(), `"done":100,`))
 }
 
-func TestTerminalIsNotDrawnAtEveryByte(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		sink := Terminal(&out, func() int { return 80 })
-		time.Sleep(time.Second)
-		for i := range 1000 { // within one second
-			sink.Take(Event{Program: "p", Step: "copy", Level: Info, Done: int64(i), Total: 1000})
-			time.Sleep(time.Millisecond)
-		}
-		drawings := strings.Count(out.String(), clearLine)
-		assert.Assert(t, drawings >= 10 && drawings <= 13, "%d drawings", drawings)
-	})
-}
-
-func TestTerminalCutsTheMovingLine(t *testing.T) {
-	for _, width := range []int{2, 20, 40} {
-		t.Run(fmt.Sprint(width), func(t *testing.T) {
-			var out bytes.Buffer
-			sink := Terminal(&out, func() int { return width })
-			sink.Take(Event{Program: "operator-ssh-grüße-apply-and-more", Step: "copy", Level: Info, Done: 1, Total: 1000})
-			moving := []rune(strings.TrimPrefix(out.String(), clearLine))
-			assert.Assert(t, len(moving) < width, "%q", string(moving))
-			assert.Equal(t, moving[len(moving)-1], '…')
-		})
+func TestEventsAreOfThePublishedForm(t *testing.T) {
+	compiled := schemaOf(t, EventSchema)
+	var out bytes.Buffer
+	log := NewLog(JSON(&out)).For("operator-ssh-web-apply")
+	log.Start("a", "b")
+	record := &Record{}
+	record.Tell(log)
+	ended := record.Time("copy")
+	log.In("copy").Progress(0, 10)
+	log.In("copy").Progress(10, 10)
+	ended()
+	log.Infof("one\ntwo")
+	log.Warnf("no")
+	log.Troublef("alas")
+	lines := log.In("switch").Lines()
+	_, _ = lines.Write([]byte("\n\x1b[2Jhello\n"))
+	log.Row("a", Outcome{Code: Unhealthy, Words: "unhealthy", Took: time.Second}, "a  unhealthy")
+	for code := range meanings {
+		log.End(Outcome{Code: code, Words: code.String()})
 	}
-}
-
-func TestTerminalOfNoKnownWidthDoesNotPanic(t *testing.T) {
-	for _, width := range []int{0, 1} {
-		var out bytes.Buffer
-		Terminal(&out, func() int { return width }).Take(Event{Program: "p", Step: "copy", Done: 1, Total: 2})
-		assert.Assert(t, out.Len() > 0)
+	log.End(Outcome{Code: Failed, Words: NotStarted})
+	n := 0
+	for line := range strings.Lines(out.String()) {
+		n++
+		document, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+		assert.NilError(t, err)
+		assert.NilError(t, compiled.Validate(document), line)
+	}
+	assert.Equal(t, n, 13+len(meanings))
+	for _, wrong := range []string{
+		`{"time":"2026-01-02T03:04:05Z","kind":"end","level":"info","program":"p"}`,
+		`{"time":"2026-01-02T03:04:05Z","kind":"line","level":"info"}`,
+		`{"time":"2026-01-02T03:04:05Z","kind":"line","level":"info","text":"x","done":3}`,
+		`{"time":"yesterday","kind":"line","level":"info","text":"x"}`,
+		`{"time":"2026-01-02T03:04:05Z","kind":"song","level":"info","text":"x"}`,
+		`{"time":"2026-01-02T03:04:05Z","kind":"start","level":"info"}`,
+		`{"time":"2026-01-02T03:04:05Z","kind":"row","level":"info","program":"p","text":"x","exit_code":0,"outcome":"healthy","seconds":1}`,
+		`{"time":"2026-01-02T03:04:05Z","kind":"end","level":"info","program":"p","text":"x","exit_code":7,"outcome":"odd","seconds":1}`,
+	} {
+		document, err := jsonschema.UnmarshalJSON(strings.NewReader(wrong))
+		assert.NilError(t, err)
+		assert.ErrorType(t, compiled.Validate(document), &jsonschema.ValidationError{}, wrong)
 	}
 }
 

@@ -1,0 +1,32 @@
+// Command fleet serves the machines of the checks on aggregates: a group whose
+// published machines do without each other, except that one needs another, and
+// of which an internal one comes first.
+package main
+
+import (
+	"os"
+
+	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/methods/nixos"
+	"fediversity.eu/slipway/methods/ssh"
+	"fediversity.eu/slipway/targets/front"
+	"fediversity.eu/slipway/targets/program"
+)
+
+func registry() (*program.Registry, error) {
+	machine := func(name string, needs ...string) groups.Machine {
+		return groups.Machine{
+			Name: name, Description: "a machine of the checks", Modules: []string{"fleet/" + name + ".nix"},
+			Placement: groups.External{}, Needs: needs,
+		}
+	}
+	db := machine("db")
+	db.Internal = true
+	return program.New([]groups.Group{{
+		Name: "fleet", Description: "machines of the checks", Methods: []string{ssh.Name},
+		Machines: []groups.Machine{machine("web", "db"), machine("wiki"), machine("blog", "wiki"), machine("mail"), db},
+	}}, []methods.Method{ssh.New(nil, nil)}, nixos.Systems(nil))
+}
+
+func main() { os.Exit(int(front.Main(front.Front{Registry: registry}, os.Args))) }

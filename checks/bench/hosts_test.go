@@ -25,6 +25,7 @@ import (
 	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/program"
+	"fediversity.eu/slipway/targets/task"
 )
 
 const (
@@ -47,7 +48,7 @@ func BenchmarkHosts(b *testing.B) {
 	registry, err := program.New([]groups.Group{
 		{Name: "many", Description: "many machines", Methods: []string{"ask"}, Machines: machines},
 		{Name: "some", Description: "a tenth of them", Methods: []string{"ask"}, Machines: machines[:hosts/10]},
-	}, []methods.Method{h}, func(methods.Deployment) methods.Task { return nil })
+	}, []methods.Method{h}, func(methods.Deployment) task.Task { return nil })
 	assert.NilError(b, err)
 	for _, c := range []struct {
 		parallelism string
@@ -125,11 +126,11 @@ type asked struct {
 
 func (*asked) Name() string        { return "ask" }
 func (*asked) Description() string { return "asks machines" }
-func (*asked) Verbs(groups.Placement) []methods.Verb {
-	return []methods.Verb{{Name: methods.Apply, Description: "asks"}}
+func (*asked) Verbs(groups.Placement) []task.Verb {
+	return []task.Verb{{Name: task.Apply, Description: "asks"}}
 }
 
-func (a *asked) Task(d methods.Deployment, _ string) methods.Task {
+func (a *asked) Task(d methods.Deployment, _ string) task.Task {
 	return &asking{a, a.ports[d.Machine.Name]}
 }
 
@@ -140,7 +141,7 @@ type asking struct {
 
 func (*asking) Coordinates() []any { return nil }
 
-func (a *asking) Run(ctx context.Context, _ *methods.Run) error {
+func (a *asking) Run(ctx context.Context, _ *task.Run) error {
 	conn, err := remote.Dial(ctx, remote.Target{
 		Host: "127.0.0.1", Port: a.port, User: "root", HostKeys: []string{a.hostKey}, Keys: []xssh.Signer{a.user},
 	})

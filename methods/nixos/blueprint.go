@@ -12,6 +12,7 @@ import (
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // StandIn gives the nixpkgs of machines that need nothing from the caller. It
@@ -88,7 +89,7 @@ type Built struct {
 }
 
 // Build evaluates and builds the system, or finds that both are done.
-func (b *Blueprint) Build(ctx context.Context, run *methods.Run) (Built, error) {
+func (b *Blueprint) Build(ctx context.Context, run *task.Run) (Built, error) {
 	cache, err := run.Environment.CacheDir()
 	if err != nil {
 		return Built{}, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // apply deploys a machine: build, copy, check, switch, judge.
@@ -28,12 +28,12 @@ func (a *apply) Check(environment env.Environment) error {
 	return errors.Join(a.reach.check(), a.blueprint.Check(environment))
 }
 
-func (a *apply) Run(ctx context.Context, run *methods.Run) error {
+func (a *apply) Run(ctx context.Context, run *task.Run) error {
 	err := a.run(ctx, run)
 	return classify(err, run.Record.Changed)
 }
 
-func (a *apply) run(ctx context.Context, run *methods.Run) error {
+func (a *apply) run(ctx context.Context, run *task.Run) error {
 	built, err := a.blueprint.Build(ctx, run)
 	if err != nil {
 		return err

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"fediversity.eu/slipway/internal/wait"
-	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/methods/verdict"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // change is one change of a machine's system, from the lock to the verdict:
@@ -24,7 +24,7 @@ import (
 // What is not proved is never the default at boot, and a machine that can't be
 // reached any more goes back by itself.
 type change struct {
-	*methods.Run
+	*task.Run
 	reach   *reach
 	keys    SwitchKeys
 	verdict VerdictKeys

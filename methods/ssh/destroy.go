@@ -3,7 +3,7 @@ package ssh
 import (
 	"context"
 
-	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // destroy removes a machine that Slipway booted.
@@ -11,7 +11,7 @@ type destroy struct{ reach *reach }
 
 func (d *destroy) Coordinates() []any { return d.reach.coordinates() }
 
-func (d *destroy) Run(ctx context.Context, run *methods.Run) error {
+func (d *destroy) Run(ctx context.Context, run *task.Run) error {
 	if err := d.reach.host.Down(ctx, run, d.reach.deployment); err != nil {
 		return err
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // generations lists what a machine could go back to: number, toplevel, and
@@ -18,12 +18,12 @@ func (g *generations) Coordinates() []any { return g.reach.coordinates() }
 // Check looks at the coordinates before anything starts.
 func (g *generations) Check(env.Environment) error { return g.reach.check() }
 
-func (g *generations) Run(ctx context.Context, run *methods.Run) error {
+func (g *generations) Run(ctx context.Context, run *task.Run) error {
 	err := g.run(ctx, run)
 	return classify(err, run.Record.Changed)
 }
 
-func (g *generations) run(ctx context.Context, run *methods.Run) error {
+func (g *generations) run(ctx context.Context, run *task.Run) error {
 	conn, err := g.reach.dial(ctx, run)
 	if err != nil {
 		return err

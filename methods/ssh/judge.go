@@ -4,15 +4,15 @@ import (
 	"context"
 	"fmt"
 
-	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/methods/verdict"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // judge ends a run: the units must be well, and what the switch said must agree
 // with them.
-func judge(ctx context.Context, conn *remote.Conn, run *methods.Run, window verdict.Window, switchCode int) error {
+func judge(ctx context.Context, conn *remote.Conn, run *task.Run, window verdict.Window, switchCode int) error {
 	done := run.Record.Time("verdict")
 	v, err := verdict.Watch(ctx, asRoot{conn}, window, run.Log.In("verdict"))
 	done()

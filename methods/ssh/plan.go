@@ -8,11 +8,11 @@ import (
 	"io"
 	"strings"
 
-	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // plan shows what apply would do. What the machine lacks of the new closure is
@@ -33,12 +33,12 @@ func (p *plan) Check(environment env.Environment) error {
 	return errors.Join(p.reach.check(), p.blueprint.Check(environment))
 }
 
-func (p *plan) Run(ctx context.Context, run *methods.Run) error {
+func (p *plan) Run(ctx context.Context, run *task.Run) error {
 	err := p.run(ctx, run)
 	return classify(err, run.Record.Changed)
 }
 
-func (p *plan) run(ctx context.Context, run *methods.Run) error {
+func (p *plan) run(ctx context.Context, run *task.Run) error {
 	built, err := p.blueprint.Build(ctx, run)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (p *plan) run(ctx context.Context, run *methods.Run) error {
 }
 
 // compare compares the closures, and brings the new one to the machine.
-func (p *plan) compare(ctx context.Context, conn *remote.Conn, run *methods.Run, machine nixos.Machine, built nixos.Built) (nixos.Difference, error) {
+func (p *plan) compare(ctx context.Context, conn *remote.Conn, run *task.Run, machine nixos.Machine, built nixos.Built) (nixos.Difference, error) {
 	closure, err := built.Tool.Closure(ctx, built.Toplevel)
 	if err == nil {
 		err = built.Tool.Sizes(ctx, closure)
@@ -104,7 +104,7 @@ func (p *plan) compare(ctx context.Context, conn *remote.Conn, run *methods.Run,
 }
 
 // send copies what the machine lacks of a closure.
-func send(ctx context.Context, run *methods.Run, conn *remote.Conn, machine nixos.Machine, built nixos.Built, closure []nixos.Path, keys CopyKeys) error {
+func send(ctx context.Context, run *task.Run, conn *remote.Conn, machine nixos.Machine, built nixos.Built, closure []nixos.Path, keys CopyKeys) error {
 	copied, err := built.Tool.Copy(ctx, conn, machine, closure, nixos.CopyOptions{Substitute: bool(keys.Substitute)})
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // reach is how a task gets to its machine: by the coordinates, or over the host
@@ -39,7 +40,7 @@ func (r *reach) local() bool {
 }
 
 // dial connects to the machine as it is.
-func (r *reach) dial(ctx context.Context, run *methods.Run) (*remote.Conn, error) {
+func (r *reach) dial(ctx context.Context, run *task.Run) (*remote.Conn, error) {
 	reached := Reached{}
 	if r.local() {
 		var err error
@@ -52,7 +53,7 @@ func (r *reach) dial(ctx context.Context, run *methods.Run) (*remote.Conn, error
 }
 
 // up boots the machine if it is one that Slipway boots, then connects.
-func (r *reach) up(ctx context.Context, run *methods.Run) (*remote.Conn, Reached, error) {
+func (r *reach) up(ctx context.Context, run *task.Run) (*remote.Conn, Reached, error) {
 	if !r.local() {
 		return r.connect(ctx, run, Reached{})
 	}
@@ -65,7 +66,7 @@ func (r *reach) up(ctx context.Context, run *methods.Run) (*remote.Conn, Reached
 	return r.connect(ctx, run, reached)
 }
 
-func (r *reach) connect(ctx context.Context, run *methods.Run, reached Reached) (*remote.Conn, Reached, error) {
+func (r *reach) connect(ctx context.Context, run *task.Run, reached Reached) (*remote.Conn, Reached, error) {
 	target := reached.Target
 	if !r.local() {
 		var err error
@@ -147,7 +148,7 @@ func (h asRoot) Output(ctx context.Context, script string, args ...string) ([]by
 
 // inspect asks the machine about itself and refuses one that can't be deployed
 // to.
-func (r *reach) inspect(ctx context.Context, conn *remote.Conn, run *methods.Run) (nixos.Machine, error) {
+func (r *reach) inspect(ctx context.Context, conn *remote.Conn, run *task.Run) (nixos.Machine, error) {
 	machine, err := nixos.Inspect(ctx, conn)
 	if err != nil {
 		return machine, err
@@ -159,7 +160,7 @@ func (r *reach) inspect(ctx context.Context, conn *remote.Conn, run *methods.Run
 
 // tellReverted says that the machine went back by itself, if it did since the
 // last change.
-func tellReverted(run *methods.Run, machine nixos.Machine) {
+func tellReverted(run *task.Run, machine nixos.Machine) {
 	r := machine.Reverted
 	if r == nil || run.Record.Reverted != nil {
 		return

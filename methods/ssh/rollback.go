@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // rollback brings a machine back to one of its generations, and judges it.
@@ -26,12 +26,12 @@ func (r *rollback) Coordinates() []any {
 // Check looks at the coordinates before anything starts.
 func (r *rollback) Check(env.Environment) error { return r.reach.check() }
 
-func (r *rollback) Run(ctx context.Context, run *methods.Run) error {
+func (r *rollback) Run(ctx context.Context, run *task.Run) error {
 	err := r.run(ctx, run)
 	return classify(err, run.Record.Changed)
 }
 
-func (r *rollback) run(ctx context.Context, run *methods.Run) error {
+func (r *rollback) run(ctx context.Context, run *task.Run) error {
 	c := &change{Run: run, reach: r.reach, keys: r.switching, verdict: r.verdict}
 	defer c.end()
 	if err := c.begin(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/methods/remote"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // Name is how programs call the method.
@@ -25,11 +26,11 @@ type Method struct {
 // Host boots machines on the host that Slipway runs on.
 type Host interface {
 	// Up boots a machine, unless it runs already, and says how to reach it.
-	Up(ctx context.Context, run *methods.Run, d methods.Deployment) (Reached, error)
+	Up(ctx context.Context, run *task.Run, d methods.Deployment) (Reached, error)
 	// Find says how to reach a machine that runs.
-	Find(ctx context.Context, run *methods.Run, d methods.Deployment) (Reached, error)
+	Find(ctx context.Context, run *task.Run, d methods.Deployment) (Reached, error)
 	// Down removes every trace of a machine. One that is not there is no error.
-	Down(ctx context.Context, run *methods.Run, d methods.Deployment) error
+	Down(ctx context.Context, run *task.Run, d methods.Deployment) error
 }
 
 // Reached is a machine that Host booted.
@@ -52,20 +53,20 @@ func (m *Method) Description() string {
 	return "build here, copy and switch over ssh to a NixOS machine that is there"
 }
 
-var verbs = []methods.Verb{
-	{Name: methods.Apply, Description: "deploys and judges"},
+var verbs = []task.Verb{
+	{Name: task.Apply, Description: "deploys and judges"},
 	{Name: "plan", Description: "shows what apply would change on"},
 	{Name: "verify", Description: "judges without changing"},
-	{Name: "rollback", Description: "goes back to a generation of", Arguments: []methods.Argument{{Key: "GENERATION", Optional: true}}},
+	{Name: "rollback", Description: "goes back to a generation of", Arguments: []task.Argument{{Key: "GENERATION", Optional: true}}},
 	{Name: "generations", Description: "lists the generations of"},
 	{Name: "build", Description: "builds the system of"},
 }
 
-var destroyVerb = methods.Verb{Name: "destroy", Description: "removes every trace of"}
+var destroyVerb = task.Verb{Name: "destroy", Description: "removes every trace of"}
 
 // Verbs lists what can be done with a machine; one that Slipway booted can be
 // destroyed too.
-func (m *Method) Verbs(p groups.Placement) []methods.Verb {
+func (m *Method) Verbs(p groups.Placement) []task.Verb {
 	if _, local := p.(groups.Local); local {
 		return append(slices.Clip(verbs), destroyVerb)
 	}
@@ -73,7 +74,7 @@ func (m *Method) Verbs(p groups.Placement) []methods.Verb {
 }
 
 // Task makes one run of a verb.
-func (m *Method) Task(d methods.Deployment, verb string) methods.Task {
+func (m *Method) Task(d methods.Deployment, verb string) task.Task {
 	reach := &reach{deployment: d, host: m.host}
 	switch verb {
 	case "plan":

@@ -9,9 +9,10 @@ import (
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/task"
 )
 
-func namesOf(list []methods.Verb) []string {
+func namesOf(list []task.Verb) []string {
 	var names []string
 	for _, verb := range list {
 		names = append(names, verb.Name)

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/verdict"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // verify judges a machine as it is.
@@ -23,12 +23,12 @@ func (v *verify) Coordinates() []any { return append(v.reach.coordinates(), &v.v
 // Check looks at the coordinates before anything starts.
 func (v *verify) Check(env.Environment) error { return v.reach.check() }
 
-func (v *verify) Run(ctx context.Context, run *methods.Run) error {
+func (v *verify) Run(ctx context.Context, run *task.Run) error {
 	err := v.run(ctx, run)
 	return classify(err, run.Record.Changed)
 }
 
-func (v *verify) run(ctx context.Context, run *methods.Run) error {
+func (v *verify) run(ctx context.Context, run *task.Run) error {
 	conn, err := v.reach.dial(ctx, run)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/methods/ssh"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // standIn unpacks the nixpkgs that is baked in.
@@ -36,7 +37,7 @@ func (localHost) dir(cache string, d methods.Deployment) string {
 }
 
 // Up boots the machine unless it runs.
-func (h localHost) Up(ctx context.Context, run *methods.Run, d methods.Deployment) (ssh.Reached, error) {
+func (h localHost) Up(ctx context.Context, run *task.Run, d methods.Deployment) (ssh.Reached, error) {
 	cache, err := run.Environment.CacheDir()
 	if err != nil {
 		return ssh.Reached{}, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
@@ -64,7 +65,7 @@ func (h localHost) Up(ctx context.Context, run *methods.Run, d methods.Deploymen
 }
 
 // Find gives a machine that runs.
-func (h localHost) Find(_ context.Context, run *methods.Run, d methods.Deployment) (ssh.Reached, error) {
+func (h localHost) Find(_ context.Context, run *task.Run, d methods.Deployment) (ssh.Reached, error) {
 	cache, err := run.Environment.CacheDir()
 	if err != nil {
 		return ssh.Reached{}, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
@@ -77,7 +78,7 @@ func (h localHost) Find(_ context.Context, run *methods.Run, d methods.Deploymen
 }
 
 // Down ends the machine and removes its folder.
-func (h localHost) Down(_ context.Context, run *methods.Run, d methods.Deployment) error {
+func (h localHost) Down(_ context.Context, run *task.Run, d methods.Deployment) error {
 	cache, err := run.Environment.CacheDir()
 	if err != nil {
 		return &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}

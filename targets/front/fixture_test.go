@@ -19,6 +19,7 @@ import (
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/program"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // The tests run this test binary as if it were the program, since a front reads
@@ -59,7 +60,7 @@ func fixture() Front {
 	}}
 	return Front{
 		Registry: func() (*program.Registry, error) {
-			return program.New(declared, []methods.Method{way{}}, func(d methods.Deployment) methods.Task { return &task{d: d} })
+			return program.New(declared, []methods.Method{way{}}, func(d methods.Deployment) task.Task { return &work{d: d} })
 		},
 		Tasks: []Task{
 			{
@@ -87,18 +88,18 @@ type way struct{}
 
 func (way) Name() string        { return "ssh" }
 func (way) Description() string { return "deploys nothing" }
-func (way) Verbs(groups.Placement) []methods.Verb {
-	return []methods.Verb{
-		{Name: methods.Apply, Description: "deploys"},
+func (way) Verbs(groups.Placement) []task.Verb {
+	return []task.Verb{
+		{Name: task.Apply, Description: "deploys"},
 		{Name: "refuse", Description: "refuses"},
 		{Name: "wait", Description: "waits for the end of"},
 		{Name: "stay", Description: "stays after the end of"},
-		{Name: "rollback", Description: "takes back", Arguments: []methods.Argument{{Key: "FAKE_GENERATION", Optional: true}}},
+		{Name: "rollback", Description: "takes back", Arguments: []task.Argument{{Key: "FAKE_GENERATION", Optional: true}}},
 	}
 }
-func (way) Task(d methods.Deployment, verb string) methods.Task { return &task{d: d, verb: verb} }
+func (way) Task(d methods.Deployment, verb string) task.Task { return &work{d: d, verb: verb} }
 
-type task struct {
+type work struct {
 	d    methods.Deployment
 	verb string
 	keys struct {
@@ -111,7 +112,7 @@ type task struct {
 	}
 }
 
-func (t *task) Coordinates() []any {
+func (t *work) Coordinates() []any {
 	if t.verb == "rollback" {
 		return []any{&t.back}
 	}
@@ -121,7 +122,7 @@ func (t *task) Coordinates() []any {
 	return []any{&t.keys}
 }
 
-func (t *task) Run(ctx context.Context, run *methods.Run) error {
+func (t *work) Run(ctx context.Context, run *task.Run) error {
 	say := func(text string) { _, _ = fmt.Fprintf(run.Out, "%s %s\n", t.d.Machine.Name, text) }
 	switch t.verb {
 	case "refuse":

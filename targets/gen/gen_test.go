@@ -21,6 +21,7 @@ import (
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/program"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // way is a method that has verbs and runs none.
@@ -28,17 +29,17 @@ type way struct{}
 
 func (way) Name() string        { return "tf-incus" }
 func (way) Description() string { return "makes virtual machines" }
-func (way) Verbs(p groups.Placement) []methods.Verb {
-	list := []methods.Verb{{Name: methods.Apply, Description: "deploys and judges"}, {Name: "state-list", Description: "lists the state of", Arguments: []methods.Argument{{Key: "FAKE_PORT", Optional: true}}}}
+func (way) Verbs(p groups.Placement) []task.Verb {
+	list := []task.Verb{{Name: task.Apply, Description: "deploys and judges"}, {Name: "state-list", Description: "lists the state of", Arguments: []task.Argument{{Key: "FAKE_PORT", Optional: true}}}}
 	if _, local := p.(groups.Local); local {
-		list = append(list, methods.Verb{Name: "destroy", Description: "removes every trace of"})
+		list = append(list, task.Verb{Name: "destroy", Description: "removes every trace of"})
 	}
 	return list
 }
-func (way) Task(methods.Deployment, string) methods.Task { return keysOnly{} }
+func (way) Task(methods.Deployment, string) task.Task { return keysOnly{} }
 
 // keysOnly is a task that has coordinates.
-type keysOnly struct{ methods.Task }
+type keysOnly struct{ task.Task }
 
 func (keysOnly) Coordinates() []any {
 	return []any{&struct {
@@ -58,7 +59,7 @@ func group(name string, machines ...groups.Machine) groups.Group {
 
 func registry(t *testing.T, declared ...groups.Group) *program.Registry {
 	t.Helper()
-	r, err := program.New(declared, []methods.Method{way{}}, func(methods.Deployment) methods.Task { return keysOnly{} })
+	r, err := program.New(declared, []methods.Method{way{}}, func(methods.Deployment) task.Task { return keysOnly{} })
 	assert.NilError(t, err)
 	return r
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"fediversity.eu/slipway/groups"
-	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/program"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // Readme gives the text of a README with the tables between its marks
@@ -81,7 +81,7 @@ func methodTable(r *program.Registry) string {
 	for _, method := range r.Methods() {
 		for _, verb := range method.Verbs(groups.Local{}) {
 			does := verb.Description + " the machine"
-			if !slices.ContainsFunc(method.Verbs(groups.External{}), func(v methods.Verb) bool { return v.Name == verb.Name }) {
+			if !slices.ContainsFunc(method.Verbs(groups.External{}), func(v task.Verb) bool { return v.Name == verb.Name }) {
 				does += ", where Slipway booted it"
 			}
 			row(&b, "`"+method.Name()+"`", "`"+verb.Usage()+"`", does)

@@ -17,13 +17,13 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"fediversity.eu/slipway/groups"
-	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // failing makes the tasks of some machines end with a code.
-func failing(codes map[string]report.Code) func(context.Context, *task, *methods.Run) error {
-	return func(_ context.Context, task *task, _ *methods.Run) error {
+func failing(codes map[string]report.Code) func(context.Context, *work, *task.Run) error {
+	return func(_ context.Context, task *work, _ *task.Run) error {
 		if code, ok := codes[task.machine]; ok {
 			return &report.Fault{Code: code, What: "deploy " + task.machine, Why: errors.New("as the test wants")}
 		}
@@ -123,7 +123,7 @@ func TestParallelismBoundsWhatRunsAtOnce(t *testing.T) {
 					machines = append(machines, machine(fmt.Sprintf("m-%d", i)))
 				}
 				w := newWorld(t, machines...)
-				w.ssh.do = func(context.Context, *task, *methods.Run) error {
+				w.ssh.do = func(context.Context, *work, *task.Run) error {
 					time.Sleep(time.Second) // of the bubble: it ends when everybody waits
 					return nil
 				}
@@ -230,7 +230,7 @@ func TestAnInterruptionLeavesTheRestNotStarted(t *testing.T) {
 				}
 				w := newWorld(t, machines...)
 				ctx, cancel := context.WithCancelCause(t.Context())
-				w.ssh.do = func(ctx context.Context, _ *task, _ *methods.Run) error {
+				w.ssh.do = func(ctx context.Context, _ *work, _ *task.Run) error {
 					cancel(&report.Interruption{Signal: c.signal})
 					return fmt.Errorf("copy: %w", context.Cause(ctx))
 				}
@@ -250,7 +250,7 @@ func TestAnInterruptionEndsMembersThatRun(t *testing.T) {
 		w := newWorld(t, machine("a"), machine("b"), machine("c"))
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Minute, func() { cancel(&report.Interruption{Signal: syscall.SIGTERM}) })
-		w.ssh.do = func(ctx context.Context, _ *task, _ *methods.Run) error {
+		w.ssh.do = func(ctx context.Context, _ *work, _ *task.Run) error {
 			<-ctx.Done()
 			return context.Cause(ctx)
 		}
@@ -286,7 +286,7 @@ func TestOrderIsFoundInAGroupWhoseMachinesNeedMany(t *testing.T) {
 
 func TestAnErrorOfManyLinesIsToldOnce(t *testing.T) {
 	w := newWorld(t, machine("web"), machine("mail"))
-	w.ssh.do = func(_ context.Context, task *task, _ *methods.Run) error {
+	w.ssh.do = func(_ context.Context, task *work, _ *task.Run) error {
 		if task.machine == "mail" {
 			return nil
 		}
@@ -302,7 +302,7 @@ func TestAnErrorOfManyLinesIsToldOnce(t *testing.T) {
 func TestWhatFailsAfterAnInterruptionWasInterrupted(t *testing.T) {
 	w := newWorld(t, machine("web"), machine("mail"))
 	ctx, cancel := context.WithCancelCause(t.Context())
-	w.ssh.do = func(context.Context, *task, *methods.Run) error {
+	w.ssh.do = func(context.Context, *work, *task.Run) error {
 		cancel(&report.Interruption{Signal: syscall.SIGTERM})
 		return report.Fail("copy", errors.New("the other side is gone"), "") // a cause that lost the context's
 	}
@@ -332,7 +332,7 @@ func TestResultsOfSeveralMachinesSayWhose(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, c.machines...)
-			w.ssh.do = func(_ context.Context, _ *task, run *methods.Run) error {
+			w.ssh.do = func(_ context.Context, _ *work, run *task.Run) error {
 				for _, part := range []string{"a res", "ult\n\nanothe", "r"} {
 					_, _ = io.WriteString(run.Out, part)
 				}

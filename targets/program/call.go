@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // Call is one program as a command line asks for it: its name, and the values
@@ -46,13 +46,13 @@ func (r *Registry) Calls(words []string, other func(word string) bool) []Call {
 
 // Arguments lists the arguments of a program. An aggregate has none: what they
 // mean differs from machine to machine.
-func (r *Registry) Arguments(p Program) []methods.Argument {
+func (r *Registry) Arguments(p Program) []task.Argument {
 	if p.Kind != Deployment {
 		return nil
 	}
 	machine, _ := machineOf(r.groupOf(p.Group), p.Machine)
 	verbs := r.methods[p.Method].Verbs(machine.Placement)
-	i := slices.IndexFunc(verbs, func(v methods.Verb) bool { return v.Name == p.Verb })
+	i := slices.IndexFunc(verbs, func(v task.Verb) bool { return v.Name == p.Verb })
 	if i < 0 {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (r *Registry) Arguments(p Program) []methods.Argument {
 
 // Usage writes a program's name with its arguments.
 func (r *Registry) Usage(p Program) string {
-	return methods.Verb{Name: p.Name, Arguments: r.Arguments(p)}.Usage()
+	return task.Verb{Name: p.Name, Arguments: r.Arguments(p)}.Usage()
 }
 
 // called is a program with the values of its arguments.

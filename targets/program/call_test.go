@@ -11,9 +11,9 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"fediversity.eu/slipway/groups"
-	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // argumentKeys are keys that are arguments too.
@@ -31,11 +31,11 @@ type importKeys struct {
 // what they were given.
 func withArguments(t *testing.T) *world {
 	w := newWorld(t, machine("web"), machine("mail"))
-	w.ssh.verbs = func(groups.Placement) []methods.Verb {
-		return []methods.Verb{
-			{Name: methods.Apply, Description: "applies"},
-			{Name: "rollback", Description: "rolls back", Arguments: []methods.Argument{{Key: "GENERATION", Optional: true}}},
-			{Name: "import", Description: "imports", Arguments: []methods.Argument{{Key: "ADDRESS"}, {Key: "ID"}}},
+	w.ssh.verbs = func(groups.Placement) []task.Verb {
+		return []task.Verb{
+			{Name: task.Apply, Description: "applies"},
+			{Name: "rollback", Description: "rolls back", Arguments: []task.Argument{{Key: "GENERATION", Optional: true}}},
+			{Name: "import", Description: "imports", Arguments: []task.Argument{{Key: "ADDRESS"}, {Key: "ID"}}},
 		}
 	}
 	w.ssh.forVerb = func(verb string) []any {
@@ -47,7 +47,7 @@ func withArguments(t *testing.T) *world {
 		}
 		return nil
 	}
-	w.ssh.do = func(_ context.Context, task *task, run *methods.Run) error {
+	w.ssh.do = func(_ context.Context, task *work, run *task.Run) error {
 		text := task.verb
 		switch task.verb {
 		case "rollback":
@@ -162,20 +162,20 @@ func TestUsage(t *testing.T) {
 func TestArgumentsThatNobodyCouldGive(t *testing.T) {
 	for _, c := range []struct {
 		name      string
-		arguments []methods.Argument
+		arguments []task.Argument
 		want      string
 	}{
-		{"good ones", []methods.Argument{{Key: "ADDRESS"}, {Key: "ID"}}, ""},
-		{"no key", []methods.Argument{{Key: "PLACE"}}, "argument PLACE is no key that it reads"},
-		{"a secret", []methods.Argument{{Key: "IMPORT_TOKEN", Optional: true}}, "argument IMPORT_TOKEN is secret"},
-		{"optional and required", []methods.Argument{{Key: "ADDRESS", Optional: true}}, "argument ADDRESS is optional, or else its key is required"},
-		{"neither", []methods.Argument{{Key: "GENERATION"}}, "argument GENERATION is optional, or else its key is required"},
-		{"an optional one first", []methods.Argument{{Key: "GENERATION", Optional: true}, {Key: "ID"}}, "argument ID must come before those that may be left out"},
+		{"good ones", []task.Argument{{Key: "ADDRESS"}, {Key: "ID"}}, ""},
+		{"no key", []task.Argument{{Key: "PLACE"}}, "argument PLACE is no key that it reads"},
+		{"a secret", []task.Argument{{Key: "IMPORT_TOKEN", Optional: true}}, "argument IMPORT_TOKEN is secret"},
+		{"optional and required", []task.Argument{{Key: "ADDRESS", Optional: true}}, "argument ADDRESS is optional, or else its key is required"},
+		{"neither", []task.Argument{{Key: "GENERATION"}}, "argument GENERATION is optional, or else its key is required"},
+		{"an optional one first", []task.Argument{{Key: "GENERATION", Optional: true}, {Key: "ID"}}, "argument ID must come before those that may be left out"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, machine("web"))
-			w.ssh.verbs = func(groups.Placement) []methods.Verb {
-				return []methods.Verb{{Name: methods.Apply, Description: "applies", Arguments: slices.Clone(c.arguments)}}
+			w.ssh.verbs = func(groups.Placement) []task.Verb {
+				return []task.Verb{{Name: task.Apply, Description: "applies", Arguments: slices.Clone(c.arguments)}}
 			}
 			w.ssh.keys = func() []any { return []any{&argumentKeys{}, &importKeys{}} }
 			err := w.registry.Check()

@@ -10,15 +10,16 @@ import (
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // checking is a method whose tasks look at their coordinates before a run.
 type checking struct{ *fake }
 
-type checkedTask struct{ *task }
+type checkedTask struct{ *work }
 
-func (c checking) Task(d methods.Deployment, verb string) methods.Task {
-	return checkedTask{c.fake.Task(d, verb).(*task)}
+func (c checking) Task(d methods.Deployment, verb string) task.Task {
+	return checkedTask{c.fake.Task(d, verb).(*work)}
 }
 
 func (t checkedTask) Check(env.Environment) error {

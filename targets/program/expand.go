@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"fediversity.eu/slipway/groups"
-	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // expand lists the programs of a group.
@@ -36,7 +36,7 @@ func (r *Registry) systemOf(group groups.Group, machine groups.Machine) Program 
 	}.named()
 }
 
-func (r *Registry) deploymentOf(group groups.Group, machine groups.Machine, method string, verb methods.Verb) Program {
+func (r *Registry) deploymentOf(group groups.Group, machine groups.Machine, method string, verb task.Verb) Program {
 	return Program{
 		Group: group.Name, Machine: machine.Name, Internal: machine.Internal, Kind: Deployment,
 		Method: method, Verb: verb.Name,
@@ -44,7 +44,7 @@ func (r *Registry) deploymentOf(group groups.Group, machine groups.Machine, meth
 	}.named()
 }
 
-func (r *Registry) aggregateOf(group groups.Group, kind Kind, method string, verb methods.Verb) Program {
+func (r *Registry) aggregateOf(group groups.Group, kind Kind, method string, verb task.Verb) Program {
 	what := "every published machine of " + group.Name
 	if kind == Combined {
 		what = "all of " + group.Name + " in order of dependency"
@@ -61,14 +61,14 @@ func (r *Registry) aggregateOf(group groups.Group, kind Kind, method string, ver
 
 // verbsOf lists the verbs that an aggregate has: those that at least one of its
 // members has. Method "" is the group's first.
-func (r *Registry) verbsOf(group groups.Group, method string, kind Kind) []methods.Verb {
+func (r *Registry) verbsOf(group groups.Group, method string, kind Kind) []task.Verb {
 	if method == "" {
 		method = group.Methods[0]
 	}
-	var verbs []methods.Verb
+	var verbs []task.Verb
 	for _, machine := range membersOf(group, kind) {
 		for _, verb := range r.methods[method].Verbs(machine.Placement) {
-			if !slices.ContainsFunc(verbs, func(v methods.Verb) bool { return v.Name == verb.Name }) {
+			if !slices.ContainsFunc(verbs, func(v task.Verb) bool { return v.Name == verb.Name }) {
 				verbs = append(verbs, verb)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"fediversity.eu/slipway/groups"
-	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // Find gives the program of a name: canonical, without its verb, or as a Mage
@@ -64,20 +64,20 @@ func (r *Registry) findIn(group groups.Group, rest string) (Program, bool) {
 }
 
 // verbAfter finds the verb that follows subject in tail; none means apply.
-func verbAfter(tail, subject string, verbs []methods.Verb) (methods.Verb, bool) {
+func verbAfter(tail, subject string, verbs []task.Verb) (task.Verb, bool) {
 	rest, ok := strings.CutPrefix(tail, subject)
 	if !ok {
-		return methods.Verb{}, false
+		return task.Verb{}, false
 	}
-	name := methods.Apply
+	name := task.Apply
 	if rest != "" {
 		if name, ok = strings.CutPrefix(rest, "-"); !ok {
-			return methods.Verb{}, false
+			return task.Verb{}, false
 		}
 	}
-	i := slices.IndexFunc(verbs, func(v methods.Verb) bool { return v.Name == name })
+	i := slices.IndexFunc(verbs, func(v task.Verb) bool { return v.Name == name })
 	if i < 0 {
-		return methods.Verb{}, false
+		return task.Verb{}, false
 	}
 	return verbs[i], true
 }

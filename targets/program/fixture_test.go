@@ -15,16 +15,17 @@ import (
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // fake is a method that deploys nothing and keeps what it was asked for.
 type fake struct {
 	name        string
 	description string
-	verbs       func(groups.Placement) []methods.Verb
-	keys        func() []any                                                // coordinates of a task
-	forVerb     func(verb string) []any                                     // further ones of a verb
-	do          func(ctx context.Context, task *task, r *methods.Run) error // nil does nothing, well
+	verbs       func(groups.Placement) []task.Verb
+	keys        func() []any                                             // coordinates of a task
+	forVerb     func(verb string) []any                                  // further ones of a verb
+	do          func(ctx context.Context, task *work, r *task.Run) error // nil does nothing, well
 
 	mu     sync.Mutex
 	events []string // "start web apply", "end web apply"
@@ -34,22 +35,22 @@ var _ methods.Method = (*fake)(nil)
 
 // newFake is a method with three verbs, whatever the placement.
 func newFake(name string) *fake {
-	return &fake{name: name, description: "deploys nothing", verbs: verbs(methods.Apply, "destroy", "plan")}
+	return &fake{name: name, description: "deploys nothing", verbs: verbs(task.Apply, "destroy", "plan")}
 }
 
-func verbs(names ...string) func(groups.Placement) []methods.Verb {
-	var list []methods.Verb
+func verbs(names ...string) func(groups.Placement) []task.Verb {
+	var list []task.Verb
 	for _, name := range names {
-		list = append(list, methods.Verb{Name: name, Description: name + "s"})
+		list = append(list, task.Verb{Name: name, Description: name + "s"})
 	}
-	return func(groups.Placement) []methods.Verb { return list }
+	return func(groups.Placement) []task.Verb { return list }
 }
 
-func (f *fake) Name() string                            { return f.name }
-func (f *fake) Description() string                     { return f.description }
-func (f *fake) Verbs(p groups.Placement) []methods.Verb { return f.verbs(p) }
-func (f *fake) Task(d methods.Deployment, v string) methods.Task {
-	t := &task{method: f, machine: d.Machine.Name, verb: v}
+func (f *fake) Name() string                         { return f.name }
+func (f *fake) Description() string                  { return f.description }
+func (f *fake) Verbs(p groups.Placement) []task.Verb { return f.verbs(p) }
+func (f *fake) Task(d methods.Deployment, v string) task.Task {
+	t := &work{method: f, machine: d.Machine.Name, verb: v}
 	if f.keys != nil {
 		t.keys = f.keys()
 	}
@@ -85,16 +86,16 @@ func (f *fake) starts() []string {
 }
 
 // task is one run of a verb of a fake.
-type task struct {
+type work struct {
 	method  *fake
 	machine string
 	verb    string
 	keys    []any
 }
 
-func (t *task) Coordinates() []any { return t.keys }
+func (t *work) Coordinates() []any { return t.keys }
 
-func (t *task) Run(ctx context.Context, run *methods.Run) error {
+func (t *work) Run(ctx context.Context, run *task.Run) error {
 	t.method.note("start %s %s", t.machine, t.verb)
 	defer t.method.note("end %s %s", t.machine, t.verb)
 	if t.method.do == nil {
@@ -131,8 +132,8 @@ func group(name string, ways []string, machines ...groups.Machine) groups.Group 
 }
 
 // noSystem makes the system of a machine, which is its name.
-func noSystem(d methods.Deployment) methods.Task {
-	return &task{method: newFake("system"), machine: d.Machine.Name}
+func noSystem(d methods.Deployment) task.Task {
+	return &work{method: newFake("system"), machine: d.Machine.Name}
 }
 
 func registryOf(t testing.TB, ways []methods.Method, declared ...groups.Group) *Registry {

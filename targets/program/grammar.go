@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // word is the grammar of the name of a group, a method, a machine or a verb.
@@ -53,6 +53,6 @@ func lowerFirst(s string) string {
 }
 
 // described writes the line that listings show.
-func described(verb methods.Verb, where string) string {
+func described(verb task.Verb, where string) string {
 	return verb.Description + " " + where
 }

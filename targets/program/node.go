@@ -14,17 +14,17 @@ import (
 	"github.com/magefile/mage/mg"
 
 	"fediversity.eu/slipway/groups"
-	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // node is one program of a session, which runs it at most once.
 type node struct {
 	session     *Session
 	program     Program
-	task        methods.Task // nil for an aggregate
-	members     []*member    // of an aggregate
+	task        task.Task // nil for an aggregate
+	members     []*member // of an aggregate
 	loaded      bool
 	among       bool // it is one of several members of an aggregate
 	arguments   []string
@@ -117,7 +117,7 @@ func (n *node) attempt(ctx context.Context) (err error) {
 		}()
 		out = own
 	}
-	return n.task.Run(ctx, &methods.Run{
+	return n.task.Run(ctx, &task.Run{
 		Program: n.program.Name, Environment: n.environment, Log: log, Out: out, Record: n.record,
 	})
 }
@@ -302,7 +302,7 @@ func (s *Session) leafOf(p Program, group groups.Group, machine groups.Machine) 
 		method = group.Methods[0]
 	}
 	verbs := s.registry.methods[method].Verbs(machine.Placement)
-	i := slices.IndexFunc(verbs, func(v methods.Verb) bool { return v.Name == p.Verb })
+	i := slices.IndexFunc(verbs, func(v task.Verb) bool { return v.Name == p.Verb })
 	if i < 0 {
 		return nil, false
 	}

@@ -16,7 +16,7 @@
 package program
 
 import (
-	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // Program is one thing that can be run.
@@ -58,7 +58,7 @@ func (p Program) named() Program {
 	} else {
 		parts = append(parts, p.Machine)
 	}
-	if p.Verb == methods.Apply {
+	if p.Verb == task.Apply {
 		p.Short = join(parts)
 	}
 	if p.Verb != "" {

@@ -14,8 +14,8 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
-	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // recordAt reads a record that a run wrote, and holds it against its schema.
@@ -40,7 +40,7 @@ func recordAt(t *testing.T, path string) *report.Record {
 
 func TestRecordOfOneProgram(t *testing.T) {
 	w := newWorld(t, machine("web"))
-	w.ssh.do = func(_ context.Context, _ *task, run *methods.Run) error {
+	w.ssh.do = func(_ context.Context, _ *work, run *task.Run) error {
 		run.Record.Changed, run.Record.Generation = true, 7
 		run.Record.Time("copy")()
 		return report.Refuse("deploy", errors.New("no"), "ask nicely")
@@ -61,7 +61,7 @@ func TestRecordOfOneProgram(t *testing.T) {
 
 func TestRecordOfAnAggregate(t *testing.T) {
 	w := newWorld(t, machine("web", "forge"), machine("forge"), internal("db"))
-	w.ssh.do = func(ctx context.Context, task *task, run *methods.Run) error {
+	w.ssh.do = func(ctx context.Context, task *work, run *task.Run) error {
 		run.Record.Changed = task.machine == "db"
 		return failing(map[string]report.Code{"forge": report.Failed})(ctx, task, run)
 	}

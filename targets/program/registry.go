@@ -9,6 +9,7 @@ import (
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // Registry holds the declared groups and methods, and knows every program that
@@ -16,14 +17,14 @@ import (
 type Registry struct {
 	groups  []groups.Group // sorted by name
 	methods map[string]methods.Method
-	system  func(methods.Deployment) methods.Task
+	system  func(methods.Deployment) task.Task
 }
 
 // New makes a registry of everything that a repository declares. system makes
 // the task that builds the NixOS system of a machine. The error names every
 // fault of the declarations at once; collisions between the names of programs
 // are found by Check, which looks at all of them.
-func New(declared []groups.Group, ways []methods.Method, system func(methods.Deployment) methods.Task) (*Registry, error) {
+func New(declared []groups.Group, ways []methods.Method, system func(methods.Deployment) task.Task) (*Registry, error) {
 	r := &Registry{
 		groups:  slices.Clone(declared),
 		methods: map[string]methods.Method{},

@@ -11,6 +11,7 @@ import (
 
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/targets/task"
 )
 
 func TestFaultsOfDeclarations(t *testing.T) {
@@ -161,7 +162,7 @@ func TestProgramsParts(t *testing.T) {
 
 func TestAggregatesHaveTheVerbsOfTheirMembers(t *testing.T) {
 	way := newFake("ssh")
-	way.verbs = func(p groups.Placement) []methods.Verb {
+	way.verbs = func(p groups.Placement) []task.Verb {
 		if _, local := p.(groups.Local); local {
 			return verbs("apply", "destroy")(p)
 		}
@@ -186,11 +187,11 @@ func TestAGroupOfInternalMachinesHasNoAll(t *testing.T) {
 
 func TestAVerbDescribedByPlacementIsOneAggregate(t *testing.T) {
 	way := newFake("ssh")
-	way.verbs = func(p groups.Placement) []methods.Verb {
+	way.verbs = func(p groups.Placement) []task.Verb {
 		if _, local := p.(groups.Local); local {
-			return []methods.Verb{{Name: "apply", Description: "boots and deploys"}}
+			return []task.Verb{{Name: "apply", Description: "boots and deploys"}}
 		}
-		return []methods.Verb{{Name: "apply", Description: "deploys"}}
+		return []task.Verb{{Name: "apply", Description: "deploys"}}
 	}
 	local := machine("local")
 	local.Placement = groups.Local{}

@@ -14,9 +14,9 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
-	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
 const hush = "hush-hush-0123456789"
@@ -25,7 +25,7 @@ const hush = "hush-hush-0123456789"
 func telling(t *testing.T) *world {
 	w := newWorld(t, machine("web"), machine("mail"))
 	w.ssh.keys = withHostKeys
-	w.ssh.do = func(_ context.Context, task *task, run *methods.Run) error {
+	w.ssh.do = func(_ context.Context, task *work, run *task.Run) error {
 		keys := task.keys[0].(*hostKeys)
 		secret := keys.Token.Reveal()
 		run.Log.Infof("token %s", secret)

@@ -15,6 +15,7 @@ import (
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
 // Keys are the coordinates that every program reads.
@@ -252,7 +253,7 @@ func (n *node) load(ctx context.Context, scope env.For) (malformed, refused erro
 	if err := env.Join(err, environment.Load(ctx, scope, n.task.Coordinates()...)); err != nil {
 		return err, nil
 	}
-	if checker, ok := n.task.(methods.Checker); ok {
+	if checker, ok := n.task.(task.Checker); ok {
 		return nil, checker.Check(environment)
 	}
 	return nil, nil
@@ -274,7 +275,7 @@ func (s *Session) warnOfTypos(declared []any, machines map[string]bool) error {
 }
 
 // taskOf makes the task of a program that is no aggregate.
-func (r *Registry) taskOf(p Program) methods.Task {
+func (r *Registry) taskOf(p Program) task.Task {
 	group := r.groupOf(p.Group)
 	machine, _ := machineOf(group, p.Machine)
 	d := methods.Deployment{Group: group, Machine: machine}

@@ -16,14 +16,14 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
-	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
 func TestOneProgram(t *testing.T) {
 	w := newWorld(t, machine("web"), machine("mail"))
-	w.ssh.do = func(_ context.Context, task *task, run *methods.Run) error {
+	w.ssh.do = func(_ context.Context, task *work, run *task.Run) error {
 		run.Log.In("copy").Infof("%d paths", 3)
 		_, err := fmt.Fprintf(run.Out, "result of %s %s\n", task.machine, task.verb)
 		return err
@@ -40,7 +40,7 @@ func TestTheErrorOfATaskSaysItsExitCode(t *testing.T) {
 		t.Run(code.String(), func(t *testing.T) {
 			w := newWorld(t, machine("web"))
 			fault := &report.Fault{Code: code, What: "deploy", Why: errors.New("because")}
-			w.ssh.do = func(context.Context, *task, *methods.Run) error { return fault }
+			w.ssh.do = func(context.Context, *work, *task.Run) error { return fault }
 			got := w.run(t.Context(), nil, "ssh-web")
 			assert.Equal(t, report.CodeOf(got.err), code)
 			assert.ErrorIs(t, got.err, fault)
@@ -67,7 +67,7 @@ func TestProgramsRunOneAfterAnother(t *testing.T) {
 
 func TestTheFirstThatFailsEndsTheRun(t *testing.T) {
 	w := newWorld(t, machine("web"), machine("mail"))
-	w.ssh.do = func(context.Context, *task, *methods.Run) error { return report.Refuse("deploy", errors.New("no"), "") }
+	w.ssh.do = func(context.Context, *work, *task.Run) error { return report.Refuse("deploy", errors.New("no"), "") }
 	got := w.run(t.Context(), nil, "ssh-web", "ssh-mail")
 	assert.Equal(t, report.CodeOf(got.err), report.Refused)
 	assert.DeepEqual(t, w.ssh.starts(), []string{"web"})
@@ -105,7 +105,7 @@ func TestAProgramRunsOnce(t *testing.T) {
 
 func TestAProgramThatFailedIsNotTriedAgain(t *testing.T) {
 	w := newWorld(t, machine("web"), machine("mail"))
-	w.ssh.do = func(_ context.Context, task *task, _ *methods.Run) error {
+	w.ssh.do = func(_ context.Context, task *work, _ *task.Run) error {
 		if task.machine == "web" {
 			return report.Refuse("deploy", errors.New("no"), "")
 		}
@@ -182,7 +182,7 @@ func TestCoordinatesOfOneMachineAndOfMany(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, machine("web"), machine("db-1"))
 			w.ssh.keys = withHostKeys
-			w.ssh.do = func(_ context.Context, task *task, run *methods.Run) error {
+			w.ssh.do = func(_ context.Context, task *work, run *task.Run) error {
 				keys := task.keys[0].(*hostKeys)
 				_, err := fmt.Fprintf(run.Out, "%s=%s:%d\n", task.machine, keys.Host, keys.Port)
 				return err
@@ -261,7 +261,7 @@ func TestProgressForms(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, machine("web"))
-			w.ssh.do = func(_ context.Context, _ *task, run *methods.Run) error { run.Log.Infof("hello"); return nil }
+			w.ssh.do = func(_ context.Context, _ *work, run *task.Run) error { run.Log.Infof("hello"); return nil }
 			var log bytes.Buffer
 			to := Streams{Out: &bytes.Buffer{}, Err: &log}
 			if c.terminal {
@@ -297,7 +297,7 @@ func TestAnEndedContextStartsNothing(t *testing.T) {
 
 func TestAPanicIsAnError(t *testing.T) {
 	w := newWorld(t, machine("web"), machine("mail"))
-	w.ssh.do = func(_ context.Context, task *task, _ *methods.Run) error {
+	w.ssh.do = func(_ context.Context, task *work, _ *task.Run) error {
 		if task.machine == "web" {
 			var none map[string]int
 			none["x"] = 1 //nolint:govet,staticcheck // the panic is the point

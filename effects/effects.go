@@ -1,0 +1,20 @@
+// Package effects says what a standalone step of a group is that is no machine:
+// its names, its delegation, its inventory. Each effect is a folder below; none
+// knows another, and none knows how machines are deployed.
+package effects
+
+import (
+	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/targets/task"
+)
+
+// Effect is a standalone step. Its programs are called <group>-<effect>[-<verb>].
+type Effect interface {
+	Name() string
+	Description() string
+	// Verbs lists what can be done for a group; none where the group declares
+	// nothing that the effect is about.
+	Verbs(group groups.Group) []task.Verb
+	// Task makes one run of a verb, one of Verbs.
+	Task(group groups.Group, verb string) task.Task
+}

@@ -24,6 +24,7 @@ type Record struct {
 	Program  string    `json:"program"`
 	Group    string    `json:"group,omitempty"`
 	Method   string    `json:"method,omitempty"`
+	Effect   string    `json:"effect,omitempty"`
 	Machine  string    `json:"machine,omitempty"`
 	Verb     string    `json:"verb,omitempty"`
 	Started  time.Time `json:"started"`

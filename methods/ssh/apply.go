@@ -30,7 +30,7 @@ func (a *apply) Coordinates() []any {
 
 // Check looks at the coordinates before anything starts.
 func (a *apply) Check(environment env.Environment) error {
-	return errors.Join(a.reach.check(), a.blueprint.Check(environment))
+	return errors.Join(a.reach.check(), a.blueprint.Check(environment), a.verdict.check())
 }
 
 func (a *apply) Run(ctx context.Context, run *methods.Run) error {
@@ -61,25 +61,28 @@ func (a *apply) run(ctx context.Context, run *methods.Run) error {
 	if err != nil {
 		return err
 	}
-	window := verdict.Window{Limit: time.Duration(a.verdict.Limit)}
-	code := 0
+	options := a.verdict.options(a.reach.deployment.Machine, built.Toplevel)
+	var watch *verdict.Watch
 	if machine.Current == built.Toplevel && machine.Profile == built.Toplevel && machine.Pending == "" {
 		run.Log.Infof("nothing changed: %s runs already", built.Toplevel)
 		run.Record.Generation = machine.Generation
 	} else {
-		window.Calm = verdict.CalmAfterSwitch
+		if watch, err = verdict.Observe(ctx, judged(conn), run.Log.In("verdict")); err != nil {
+			return err
+		}
+		defer watch.Close()
 		var ended nixos.Switched
 		if conn, ended, err = a.replace(ctx, run, conn, machine, built); err != nil {
 			return err
 		}
-		code = int(ended.Code)
+		options.Switch = int(ended.Code)
 		holder := conn // of the lock
 		if conn, err = confirm(ctx, holder, machine); err != nil {
 			return err
 		}
 		defer func() { _ = holder.Close() }()
 	}
-	if err := judge(ctx, conn, run, window, code); err != nil {
+	if err := judge(ctx, conn, run, watch, options); err != nil {
 		return err
 	}
 	if reached.URL != "" {

@@ -65,8 +65,11 @@ type probing struct {
 	answers []Answer
 }
 
-// errEnough ends probes whose answer can't mend the verdict any more.
-var errEnough = errors.New("given up, since the machine is unhealthy anyhow")
+// Why probes are given up before their deadline.
+var (
+	errEnough = errors.New("given up, since the machine is unhealthy anyhow")
+	errTimeUp = errors.New("given up, since the time for the verdict was up")
+)
 
 // probe asks all probes side by side, each again and again until its deadline.
 func probe(ctx context.Context, host Host, probes []groups.Probe) *probing {
@@ -122,11 +125,16 @@ func ask(ctx context.Context, host Host, probe groups.Probe) Answer {
 		last = err
 	}
 	a.Outcome, a.Why = Wrong, last.Error()
-	if errors.Is(last, ErrContact) || (ctx.Err() != nil && !errors.Is(context.Cause(ctx), errEnough)) {
+	if errors.Is(last, ErrContact) {
 		a.Outcome = NotKnown
 	}
-	if errors.Is(context.Cause(ctx), errEnough) {
-		a.Why += " (" + errEnough.Error() + ")"
+	switch why := context.Cause(ctx); {
+	case errors.Is(why, errEnough), errors.Is(why, errTimeUp):
+		if !errors.Is(last, why) {
+			a.Why += " (" + why.Error() + ")"
+		}
+	case why != nil:
+		a.Outcome = NotKnown
 	}
 	return a
 }

@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -62,7 +61,7 @@ func (w *watching) judge(ctx context.Context) (view, Verdict, error) {
 			case ill:
 				probes.stop(errEnough)
 			case final:
-				probes.stop(errors.New("the time for the verdict is up"))
+				probes.stop(errTimeUp)
 			}
 			if ill || final || probes.over() {
 				verdict.Probes = probes.result()

@@ -1,0 +1,256 @@
+package verdict
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// seen is what came of a verdict, how long it took, and what was said meanwhile.
+type seen struct {
+	Verdict
+	err  error
+	took time.Duration
+	said string
+}
+
+// judged observes a machine, whose first sample is the baseline, and judges it.
+func judged(t *testing.T, m *machine, o Options) seen {
+	t.Helper()
+	var s seen
+	var log strings.Builder
+	if o.Limit == 0 {
+		o.Limit = time.Minute
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w, err := Observe(t.Context(), m, report.NewLog(report.Plain(&log)))
+		if s.err = err; err != nil {
+			return
+		}
+		defer w.Close()
+		began := time.Now()
+		s.Verdict, s.err = w.Judge(t.Context(), m, o)
+		s.took = time.Since(began)
+	})
+	s.said = log.String()
+	return s
+}
+
+// faultsOf says class and fault of each finding.
+func faultsOf(v Verdict) string {
+	var all []string
+	for _, f := range v.Findings {
+		all = append(all, fmt.Sprintf("%s: %s %s", f.Name(), f.Class, f.Fault))
+	}
+	return strings.Join(all, "; ")
+}
+
+func TestAMachineThatStaysWell(t *testing.T) {
+	s := judged(t, &machine{samples: []any{printed(100, web("active")), printed(110, web("active"))}}, Options{})
+	assert.NilError(t, s.err)
+	assert.Assert(t, s.Healthy())
+	assert.Equal(t, s.Units, 2)
+	assert.Equal(t, s.took, time.Duration(0), "nothing was started that could still fail")
+	assert.Assert(t, strings.Contains(s.said, "its journal is read instead"), s.said)
+}
+
+func TestWhatTheRunStartedMustLiveForAMoment(t *testing.T) {
+	started := "ExecMainStartTimestampMonotonic=109000000"
+	s := judged(t, &machine{samples: []any{printed(100), printed(110, web("active", started)), printed(111, web("active", started))}}, Options{})
+	assert.NilError(t, s.err)
+	assert.Assert(t, s.Healthy())
+	assert.Equal(t, s.took, 500*time.Millisecond, "looked at again until it is two seconds old")
+	assert.Assert(t, strings.Contains(s.said, "watching web.service"), s.said)
+}
+
+func TestNewAndOld(t *testing.T) {
+	failed, well := web("failed", "Result=exit-code", "FragmentPath=/etc/web"), web("active", "FragmentPath=/etc/web")
+	reset := web("inactive", "FragmentPath=/etc/web")
+	for _, c := range []struct {
+		name    string
+		before  string
+		after   string
+		sums    any
+		options Options
+		want    string
+		code    report.Code
+		says    string
+	}{
+		{name: "fails now", before: well, after: failed, want: "web.service: new failed", code: report.Unhealthy},
+		{name: "failed before, and does again", before: failed, after: failed, want: "web.service: old failed", says: "1 unit unhealthy"},
+		{name: "failed before, and counts", before: failed, after: failed, options: Options{Baseline: Fail}, want: "web.service: old failed", code: report.Unhealthy},
+		{name: "failed before, and was reset", before: failed, after: reset, want: "web.service: old had failed before, and was not started again"},
+		{name: "failed before, and was mended", before: failed, after: well},
+		{name: "failed before, and is gone", before: failed, after: ""},
+		{name: "fails, and is tolerated", before: well, after: failed, options: Options{Tolerate: []string{"w?b"}}, want: "web.service: tolerated failed"},
+		{name: "a switch that blames nobody", before: well, after: well, options: Options{Switch: 4}, code: report.Unhealthy, says: "exit code 4"},
+		{name: "a switch that blames what was so before", before: failed, after: failed, options: Options{Switch: 4}, want: "web.service: old failed"},
+		{name: "another system", before: well, after: well, options: Options{System: "/nix/store/b"}, code: report.Unhealthy, says: "/nix/store/a runs instead of /nix/store/b"},
+		{name: "the right system", before: well, after: well, options: Options{System: "/nix/store/a"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := judged(t, &machine{samples: []any{printed(100, c.before), printed(110, c.after)}}, c.options)
+			assert.NilError(t, s.err)
+			assert.Equal(t, faultsOf(s.Verdict), c.want)
+			assert.Equal(t, s.Code(), c.code)
+			if c.code != report.Healthy && c.says != "" {
+				assert.ErrorContains(t, s.Err(), c.says)
+			}
+		})
+	}
+}
+
+func TestAUnitThatThisRunChangedIsNotOld(t *testing.T) {
+	failed := web("failed", "FragmentPath=/etc/web", "DropInPaths=/etc/web.d/a /etc/web.d/b")
+	m := &machine{samples: []any{printed(100, failed), printed(110, failed)}, sums: "1 1\n2 2\n3 3\n"}
+	synctest.Test(t, func(t *testing.T) {
+		w, err := Observe(t.Context(), m, &report.Log{})
+		assert.NilError(t, err)
+		m.sums = "1 1\n2 2\n4 3\n"
+		v, err := w.Judge(t.Context(), m, Options{Limit: time.Minute})
+		assert.NilError(t, err)
+		assert.Equal(t, faultsOf(v), "web.service: new failed")
+	})
+}
+
+func TestAMachineThatStarts(t *testing.T) {
+	m := &machine{samples: []any{printed(100), printed(110, web("activating")), printed(111, web("activating")), printed(112, web("active"))}}
+	s := judged(t, m, Options{})
+	assert.NilError(t, s.err)
+	assert.Assert(t, s.Healthy())
+	assert.Equal(t, s.took, time.Second)
+	assert.Equal(t, strings.Count(s.said, "watching web.service"), 1, "said once, and by name")
+}
+
+func TestWhatIsSeenIsSaidAtOnce(t *testing.T) {
+	other := "Id=slow.service\nLoadState=loaded\nSubState=start\nActiveState="
+	m := &machine{samples: []any{printed(100), printed(110, web("failed"), other+"activating"), printed(111, web("failed"), other+"activating"), printed(112, web("failed"), other+"active")}}
+	s := judged(t, m, Options{})
+	assert.Equal(t, faultsOf(s.Verdict), "web.service: new failed")
+	assert.Equal(t, strings.Count(s.said, "seen: web.service: failed"), 1)
+}
+
+func TestWhatIsStillStartingWhenTheTimeIsUp(t *testing.T) {
+	for _, limit := range []time.Duration{5 * time.Second, time.Minute, 5 * time.Minute} {
+		t.Run(limit.String(), func(t *testing.T) {
+			s := judged(t, &machine{samples: []any{printed(100), printed(110, web("activating"))}}, Options{Limit: limit})
+			assert.NilError(t, s.err)
+			assert.Equal(t, faultsOf(s.Verdict), "web.service: new still starting")
+			assert.Equal(t, s.took, limit)
+		})
+	}
+}
+
+func TestALookThatFailsIsNotKnown(t *testing.T) {
+	away := fmt.Errorf("%w: connection reset", ErrContact)
+	for _, c := range []struct {
+		name    string
+		samples []any
+		text    string
+	}{
+		{"at the baseline", []any{away}, "look at the units: the machine could not be asked: connection reset"},
+		{"at the first look", []any{printed(100), away}, "connection reset"},
+		{"after others", []any{printed(100), printed(110, web("activating")), away}, "connection reset"},
+		{"no units", []any{printed(100), ""}, "look at the units: systemctl named no unit"},
+		{"half a unit", []any{printed(100), printed(110, "Id=web.service")}, "unit web.service: no ActiveState"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := judged(t, &machine{samples: c.samples}, Options{})
+			assert.Equal(t, report.CodeOf(s.err), report.Unknown)
+			assert.ErrorContains(t, s.err, c.text)
+		})
+	}
+}
+
+// silent never answers.
+type silent struct{ machine }
+
+func (*silent) Output(ctx context.Context, _ string, _ ...string) ([]byte, error) {
+	<-ctx.Done()
+	return nil, fmt.Errorf("run: %w", context.Cause(ctx))
+}
+
+func TestAMachineThatDoesNotAnswerIsNotKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		_, err := Look(t.Context(), &silent{}, Options{Limit: time.Hour}, &report.Log{})
+		assert.Equal(t, report.CodeOf(err), report.Unknown)
+		assert.Equal(t, time.Since(began), lookLimit)
+	})
+}
+
+func TestAnInterruptionIsNoVerdict(t *testing.T) {
+	for name, host := range map[string]Host{
+		"between looks": &machine{samples: []any{printed(100, web("activating"))}},
+		"in a look":     &silent{},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(1700*time.Millisecond, func() { cancel(&report.Interruption{Signal: syscall.SIGTERM}) })
+				v, err := Look(ctx, host, Options{Limit: time.Minute}, &report.Log{})
+				assert.Equal(t, report.CodeOf(err), report.Terminated)
+				assert.Equal(t, len(v.Findings), 0)
+			})
+		})
+	}
+}
+
+func TestTheLastWordsOfWhatFailed(t *testing.T) {
+	m := &machine{
+		samples: []any{printed(110, web("failed"))},
+		words:   `{"__CURSOR":"1","MESSAGE":"cannot bind"}` + "\n" + `{"__CURSOR":"2","MESSAGE":"Main process exited\nfor good"}` + "\n",
+	}
+	v, err := Look(t.Context(), m, Options{Limit: time.Minute}, &report.Log{})
+	assert.NilError(t, err)
+	assert.Equal(t, faultsOf(v), "web.service: present failed")
+	assert.DeepEqual(t, v.Findings[0].Journal, []string{"cannot bind", "Main process exited", "for good"})
+	assert.DeepEqual(t, m.asked, []string{"0a0a"})
+	assert.Equal(t, m.looks, 1, "nothing changed: one look")
+}
+
+func TestAJournalThatCannotBeReadTakesNothingAway(t *testing.T) {
+	none := errors.New("no journal files were found")
+	m := &machine{samples: []any{printed(110, web("failed"))}, words: none, restarts: none}
+	v, err := Look(t.Context(), m, Options{Limit: time.Minute}, &report.Log{})
+	assert.NilError(t, err)
+	assert.Assert(t, cmp.Len(v.Findings, 1))
+	assert.DeepEqual(t, v.Findings[0].Journal, []string{"its journal can't be read: no journal files were found"})
+}
+
+func TestProbesAreWaitedFor(t *testing.T) {
+	site := []groups.Probe{{Name: "site", Ask: groups.TCP{Address: "127.0.0.1:80"}, Deadline: 8 * time.Second}}
+	well, failed := []any{printed(100), printed(110, web("active"))}, []any{printed(100), printed(110, web("failed"))}
+	t.Run("until their deadline", func(t *testing.T) {
+		s := judged(t, &machine{samples: well}, Options{Probes: site})
+		assert.Equal(t, s.Code(), report.Unhealthy)
+		assert.Assert(t, s.took >= 7500*time.Millisecond && s.took <= 8*time.Second, "took %s", s.took)
+		assert.ErrorContains(t, s.Err(), "probe site (tcp 127.0.0.1:80): connect to 127.0.0.1:80: connection refused")
+		assert.Assert(t, strings.Contains(s.said, "watching the probes"), s.said)
+	})
+	t.Run("not where a unit has failed", func(t *testing.T) {
+		s := judged(t, &machine{samples: failed}, Options{Probes: site})
+		assert.Equal(t, s.Code(), report.Unhealthy)
+		assert.Equal(t, s.took, time.Duration(0))
+	})
+	t.Run("where a unit has failed that does not count", func(t *testing.T) {
+		s := judged(t, &machine{samples: failed}, Options{Probes: site, Tolerate: []string{"web"}})
+		assert.Assert(t, s.took >= 7500*time.Millisecond && s.took <= 8*time.Second, "took %s", s.took)
+	})
+	t.Run("not beyond the limit", func(t *testing.T) {
+		s := judged(t, &machine{samples: well}, Options{Probes: site, Limit: 3 * time.Second})
+		assert.Equal(t, s.Code(), report.Unhealthy)
+		assert.Equal(t, s.took, 3*time.Second)
+	})
+}

@@ -17,8 +17,9 @@ func (v *view) findings(final bool) []Finding {
 		c := v.course(u)
 		if f, ok := v.finding(u, c, final); ok {
 			f.Unit, f.Restarts = u, c.restarts
-			if f.Since.IsZero() {
-				f.Since = v.now.at(u.Changed)
+			f.Since = v.now.at(u.Changed)
+			if f.Fault == RestartLoop && c.first > 0 {
+				f.Since = v.now.at(c.first)
 			}
 			all = append(all, f)
 		}

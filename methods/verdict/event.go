@@ -30,7 +30,8 @@ type course struct {
 	restarts int           // automatic ones, since the watch or the last start by hand
 	longest  time.Duration // the longest life that such a restart ended; as long as it may have been where that is not known
 	job      string        // the result of its last job, where that is known
-	last     time.Duration // when it was last restarted
+	first    time.Duration // when it was first restarted
+	last     time.Duration // and last
 }
 
 // follow tells what became of a unit: events are its own in order of time, and
@@ -48,12 +49,15 @@ func follow(unit Unit, before *Unit, since time.Duration, events []event) course
 	}
 	again := func(n int, at time.Duration) {
 		if n <= counter {
-			c.restarts, c.longest, counter = 0, 0, 0
+			c, counter = course{job: c.job}, 0
 		}
 		c.restarts, counter = c.restarts+n-counter, n
 		if at > 0 {
 			c.longest = max(c.longest, at-unit.pause()-born)
 			born, c.last = at, at
+			if c.first == 0 {
+				c.first = at
+			}
 		}
 	}
 	for _, e := range events {
@@ -68,7 +72,7 @@ func follow(unit Unit, before *Unit, since time.Duration, events []event) course
 	}
 	switch {
 	case unit.Restarts == 0:
-		c.restarts, c.longest, c.last = 0, 0, 0
+		c = course{job: c.job}
 	case unit.Restarts != counter: // more than the events tell of
 		again(unit.Restarts, unit.Started)
 	}

@@ -29,28 +29,28 @@ func TestFollow(t *testing.T) {
 		{"restarts of long ago", up(7, 50*second), &Unit{Restarts: 7, Started: 50 * second}, nil, course{}},
 		{
 			"restarted once", up(1, 106*second), nil, []event{{at: 102 * second, unit: "web.service", kind: started}, again(106*second, 1)},
-			course{restarts: 1, longest: 3 * second, last: 106 * second},
+			course{restarts: 1, longest: 3 * second, first: 106 * second, last: 106 * second},
 		},
 		{
 			"restarted twice", up(2, 120*second), nil, []event{{at: 102 * second, kind: started}, again(106*second, 1), again(120*second, 2)},
-			course{restarts: 2, longest: 13 * second, last: 120 * second},
+			course{restarts: 2, longest: 13 * second, first: 106 * second, last: 120 * second},
 		},
-		{"known from samples alone", up(2, 120*second), &Unit{Started: 101 * second}, nil, course{restarts: 2, longest: 18 * second, last: 120 * second}},
-		{"a sample that knows more", up(3, 130*second), nil, []event{again(110*second, 2)}, course{restarts: 3, longest: 19 * second, last: 130 * second}},
-		{"grown over the baseline", up(9, 120*second), &Unit{Restarts: 7, Started: 110 * second}, nil, course{restarts: 2, longest: 9 * second, last: 120 * second}},
+		{"known from samples alone", up(2, 120*second), &Unit{Started: 101 * second}, nil, course{restarts: 2, longest: 18 * second, first: 120 * second, last: 120 * second}},
+		{"a sample that knows more", up(3, 130*second), nil, []event{again(110*second, 2)}, course{restarts: 3, longest: 19 * second, first: 110 * second, last: 130 * second}},
+		{"grown over the baseline", up(9, 120*second), &Unit{Restarts: 7, Started: 110 * second}, nil, course{restarts: 2, longest: 9 * second, first: 120 * second, last: 120 * second}},
 		{"reset by the switch", up(0, 120*second), &Unit{Restarts: 7}, nil, course{}},
-		{"reset, then restarted", up(1, 120*second), &Unit{Restarts: 7, Started: 101 * second}, nil, course{restarts: 1, longest: 18 * second, last: 120 * second}},
+		{"reset, then restarted", up(1, 120*second), &Unit{Restarts: 7, Started: 101 * second}, nil, course{restarts: 1, longest: 18 * second, first: 120 * second, last: 120 * second}},
 		{
 			"a loop that was mended", up(0, 120*second), &Unit{Restarts: 7}, []event{again(101*second, 8), again(103*second, 9)},
 			course{},
 		},
 		{
 			"as often again as before", up(1, 120*second), &Unit{Restarts: 1, Started: 110 * second}, []event{again(120*second, 1)},
-			course{restarts: 1, longest: 9 * second, last: 120 * second},
+			course{restarts: 1, longest: 9 * second, first: 120 * second, last: 120 * second},
 		},
 		{
 			"a loop that goes on after the reset", up(2, 125*second), &Unit{Restarts: 7, Started: 98 * second}, []event{again(101*second, 8), again(120*second, 1), again(125*second, 2)},
-			course{restarts: 2, longest: 18 * second, last: 125 * second},
+			course{restarts: 2, longest: 18 * second, first: 120 * second, last: 125 * second},
 		},
 		{
 			"waits to be restarted", Unit{Name: "web.service", Active: "activating", Sub: "auto-restart", Started: 110 * second, Exited: 114 * second}, nil, nil,

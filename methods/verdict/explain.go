@@ -18,6 +18,13 @@ journalctl --sync 2>/dev/null
 journalctl --quiet --output=json --output-fields=MESSAGE --lines="$2" \
   "_SYSTEMD_INVOCATION_ID=$1" + "INVOCATION_ID=$1" _PID=1`
 
+// unitScript prints the last lines of a unit in this boot: of one that is up
+// between its restarts, the present invocation has nothing to tell.
+const unitScript = `
+journalctl --sync 2>/dev/null
+journalctl --quiet --output=json --output-fields=MESSAGE --lines="$2" --boot \
+  "_SYSTEMD_UNIT=$1" + "UNIT=$1" _PID=1`
+
 // userScript prints the last lines of a unit of a user's manager in this boot.
 const userScript = `
 journalctl --sync 2>/dev/null
@@ -34,10 +41,12 @@ func explain(ctx context.Context, host Host, findings []Finding) error {
 			continue
 		}
 		lines, most := fmt.Sprint(journalLines), []string{}
-		script := invocationScript
-		args := []string{f.failed(), lines}
-		if f.Unit.User != "" {
+		script, args := invocationScript, []string{f.Unit.Invocation, lines}
+		switch {
+		case f.Unit.User != "":
 			script, args = userScript, []string{f.Unit.Name, f.Unit.User, lines}
+		case f.Fault == RestartLoop:
+			script, args = unitScript, []string{f.Unit.Name, lines}
 		}
 		out, err := host.Output(within, script, args...)
 		if ctx.Err() != nil {
@@ -53,15 +62,6 @@ func explain(ctx context.Context, host Host, findings []Finding) error {
 		findings[i].Journal = most[max(0, len(most)-journalLines):]
 	}
 	return nil
-}
-
-// failed is the invocation that failed: of a unit that is up between restarts,
-// the present one has yet to.
-func (f Finding) failed() string {
-	if f.before != "" && f.Unit.Active == "active" {
-		return f.before
-	}
-	return f.Unit.Invocation
 }
 
 // sumsScript prints a checksum for each file, and a line for each that is not

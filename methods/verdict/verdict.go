@@ -65,8 +65,6 @@ type Finding struct {
 	Since    time.Time
 	Restarts int      // automatic ones that were seen
 	Journal  []string // the last lines of the invocation that failed
-
-	before string // the invocation of before the change
 }
 
 // Verdict is the judgement on a machine.

@@ -109,7 +109,8 @@ func (w *Watch) Judge(ctx context.Context, host Host, o Options) (Verdict, error
 		if err := w.compare(ctx, host, v, findings); err != nil {
 			return nil, err
 		}
-		return append(findings, w.quiet(v, findings)...), nil
+		reset, err := w.quiet(ctx, host, v, findings)
+		return append(findings, reset...), err
 	}
 	if w.bus != nil && w.bus.alive() {
 		watching.wake = w.bus.wake
@@ -158,7 +159,6 @@ func (w *Watch) compare(ctx context.Context, host Host, v *view, findings []Find
 	}
 	for i, f := range findings {
 		id := f.Unit.key()
-		findings[i].before = v.was[id].Invocation
 		switch {
 		case f.Class == Remark:
 		case had[id] && now[id] == w.texts[id]:
@@ -171,21 +171,32 @@ func (w *Watch) compare(ctx context.Context, host Host, v *view, findings []Find
 }
 
 // quiet remembers what had failed before the change and is not failed now: a
-// switch resets all failed states, also of what it does not start again.
-func (w *Watch) quiet(v *view, findings []Finding) []Finding {
-	var all []Finding
+// switch resets all failed states, also of what it does not start again. Such a
+// unit may be unloaded by now; it is gone only if its text is.
+func (w *Watch) quiet(ctx context.Context, host Host, v *view, findings []Finding) ([]Finding, error) {
+	var reset []Finding
 	for _, f := range w.faults {
 		id := f.Unit.key()
 		now, there := v.units[id]
-		found := slices.ContainsFunc(findings, func(other Finding) bool { return other.Unit.key() == id })
-		switch {
-		case found || !there || f.Fault != FailedUnit || now.Load != "loaded":
-		case now.Active == "inactive" && now.Invocation == f.Unit.Invocation:
+		if f.Fault != FailedUnit || slices.ContainsFunc(findings, func(other Finding) bool { return other.Unit.key() == id }) {
+			continue
+		}
+		if !there || (now.Load == "loaded" && now.Active == "inactive" && (now.Invocation == f.Unit.Invocation || now.Invocation == "")) {
+			reset = append(reset, f)
+		}
+	}
+	now, err := texts(ctx, host, unitsOf(reset))
+	if err != nil {
+		return nil, err
+	}
+	var all []Finding
+	for _, f := range reset {
+		if id := f.Unit.key(); now[id] == w.texts[id] {
 			f.Fault, f.Class = Reset, Old
 			all = append(all, f)
 		}
 	}
-	return all
+	return all, nil
 }
 
 // Look judges a machine that was not changed. One look is enough where nothing

@@ -92,7 +92,7 @@ func TestNewAndOld(t *testing.T) {
 		{name: "failed before, and counts", before: failed, after: failed, options: Options{Baseline: Fail}, want: "web.service: old failed", code: report.Unhealthy},
 		{name: "failed before, and was reset", before: failed, after: reset, want: "web.service: old had failed before, and was not started again"},
 		{name: "failed before, and was mended", before: failed, after: well},
-		{name: "failed before, and is gone", before: failed, after: ""},
+		{name: "failed before, and was unloaded", before: failed, after: "", want: "web.service: old had failed before, and was not started again"},
 		{name: "fails, and is tolerated", before: well, after: failed, options: Options{Tolerate: []string{"w?b"}}, want: "web.service: tolerated failed"},
 		{name: "a switch that blames nobody", before: well, after: well, options: Options{Switch: 4}, code: report.Unhealthy, says: "exit code 4"},
 		{name: "a switch that blames what was so before", before: failed, after: failed, options: Options{Switch: 4}, want: "web.service: old failed"},
@@ -121,6 +121,18 @@ func TestAUnitThatThisRunChangedIsNotOld(t *testing.T) {
 		v, err := w.Judge(t.Context(), m, Options{Limit: time.Minute})
 		assert.NilError(t, err)
 		assert.Equal(t, faultsOf(v), "web.service: new failed")
+	})
+}
+
+func TestAUnitThatThisRunRemovedIsForgotten(t *testing.T) {
+	m := &machine{samples: []any{printed(100, web("failed", "FragmentPath=/etc/web")), printed(110)}, sums: "1 1\n"}
+	synctest.Test(t, func(t *testing.T) {
+		w, err := Observe(t.Context(), m, &report.Log{})
+		assert.NilError(t, err)
+		m.sums = "none\n"
+		v, err := w.Judge(t.Context(), m, Options{Limit: time.Minute})
+		assert.NilError(t, err)
+		assert.Equal(t, faultsOf(v), "")
 	})
 }
 

@@ -26,7 +26,6 @@ func Group() groups.Group {
 			{
 				Name: "hv1", Description: "an Incus host",
 				Modules: []string{"hypervisor/hv1.nix"}, Placement: groups.External{},
-				Probes: []groups.Probe{{Name: "incus", Ask: groups.TCP{Address: "127.0.0.1:8443"}}},
 			},
 		},
 	}

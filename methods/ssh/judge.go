@@ -60,11 +60,7 @@ func judge(ctx context.Context, conn *remote.Conn, run *methods.Run, watch *verd
 	if err := v.Err(); err != nil {
 		return err
 	}
-	probes := ""
-	if n := len(v.Probes); n > 0 {
-		probes = fmt.Sprintf(", %d probes", n)
-	}
-	log.Infof("healthy (%d units%s)", v.Units, probes)
+	log.Infof("healthy (%s)", v.Seen())
 	return nil
 }
 
@@ -93,7 +89,7 @@ func (h judgedHost) DialContext(ctx context.Context, network, address string) (n
 	if failed, ok := errors.AsType[*remote.Error](err); ok {
 		switch failed.Class { //nolint:exhaustive // the others are about the way to the machine
 		case remote.ConnectionRefused, remote.Unreachable, remote.Unresolved:
-			return nil, failed
+			return nil, fmt.Errorf("%s: %s", address, failed.Class)
 		}
 	}
 	return conn, contact(err)

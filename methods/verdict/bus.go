@@ -54,8 +54,8 @@ func listen(ctx context.Context, host Host, clock func() time.Duration) (*bus, e
 	ourIn, theirOut := io.Pipe()
 	var gone error
 	go func() {
-		defer close(b.ended)
 		gone = host.Attach(ctx, bridgeScript, theirIn, theirOut)
+		close(b.ended)
 		_ = theirIn.CloseWithError(io.ErrClosedPipe)
 		_ = theirOut.CloseWithError(io.EOF)
 	}()
@@ -75,13 +75,16 @@ func listen(ctx context.Context, host Host, clock func() time.Duration) (*bus, e
 		go b.refer()
 		return b, nil
 	}
+	select {
+	case <-b.ended:
+		if gone != nil { // it says more than that the pipe is closed
+			err = gone
+		}
+	default:
+	}
 	end()
 	_ = ourIn.CloseWithError(io.ErrClosedPipe)
 	_ = ourOut.CloseWithError(io.ErrClosedPipe)
-	<-b.ended
-	if gone != nil && !errors.Is(gone, context.Canceled) {
-		err = gone
-	}
 	return nil, err
 }
 
@@ -120,10 +123,19 @@ func (b *bus) open(ctx context.Context, over io.ReadWriteCloser) error {
 	return conn.Object(systemd, managerPath).CallWithContext(ctx, systemd+".Manager.Subscribe", 0).Err
 }
 
+// closeLimit bounds how long the end of the listening may take: over a link that
+// is cut, nobody answers.
+const closeLimit = 2 * time.Second
+
 // close ends the listening; the units that it referred to are free again.
 func (b *bus) close() {
 	b.end()
-	<-b.ended
+	timer := time.NewTimer(closeLimit)
+	defer timer.Stop()
+	select {
+	case <-b.ended:
+	case <-timer.C:
+	}
 	_ = b.conn.Close()
 }
 

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -189,7 +190,7 @@ func TestEachRule(t *testing.T) {
 			found, fault := of(v.findings(false))
 			assert.Equal(t, fault, c.want)
 			if c.why != "" {
-				assert.ErrorContains(t, errorOf(found.String()), c.why)
+				assert.ErrorContains(t, said(found.String()), c.why)
 			}
 			assert.Equal(t, !v.waits().over(), c.waits, "waits: %v", v.waits())
 			_, fault = of(v.findings(true))
@@ -201,9 +202,8 @@ func TestEachRule(t *testing.T) {
 	}
 }
 
-type errorOf string
-
-func (e errorOf) Error() string { return string(e) }
+// said is a text, for an assertion about errors.
+func said(text string) error { return errors.New(text) }
 
 func TestARebootBeginsAnew(t *testing.T) {
 	base := &Sample{Boot: "0a", Now: 9000 * second, Units: []Unit{target, unit(func(u *Unit) { u.Restarts = 7 })}}
@@ -229,7 +229,8 @@ func TestManagersOfUsers(t *testing.T) {
 	v := newView(nil, Sample{
 		Boot: "0a", Now: 200 * second, Refused: map[string]string{"1000": "no way in", "1001": "it has ended"},
 		Units: []Unit{
-			{Name: "user@1000.service", Load: "loaded", Active: "active"}, {Name: "user@1001.service", Load: "loaded", Active: "inactive"},
+			{Name: "user@1000.service", Load: "loaded", Active: "active"},
+			{Name: "user@1001.service", Load: "loaded", Active: "inactive"},
 			{Name: "player.service", User: "1002", Load: "loaded", Active: "failed", Result: "exit-code"},
 		},
 	}, nil, 0)

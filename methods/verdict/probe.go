@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -168,7 +169,7 @@ func get(ctx context.Context, host Host, q groups.HTTP) error {
 	name, _, _ := strings.Cut(q.Host, ":")
 	transport := &http.Transport{
 		DialContext: host.DialContext, DisableKeepAlives: true,
-		TLSClientConfig: &tls.Config{ServerName: name}, //nolint:gosec // the library's minimum is right
+		TLSClientConfig: &tls.Config{ServerName: name},
 	}
 	defer transport.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, q.URL, http.NoBody)
@@ -178,6 +179,9 @@ func get(ctx context.Context, host Host, q groups.HTTP) error {
 	request.Host = q.Host
 	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	answer, err := client.Do(request)
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err // it repeats the URL, which the answer names already
+	}
 	if err != nil {
 		return err
 	}

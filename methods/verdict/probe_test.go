@@ -19,10 +19,10 @@ import (
 
 func TestProbesAgainstARealServer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.URL.Path == "/moved":
+		switch r.URL.Path {
+		case "/moved":
 			http.Redirect(w, r, "/", http.StatusMovedPermanently)
-		case r.URL.Path == "/down":
+		case "/down":
 			http.Error(w, "not now", http.StatusServiceUnavailable)
 		default:
 			_, _ = fmt.Fprintf(w, "this is %s", r.Host)
@@ -92,7 +92,7 @@ func TestProbesUntilTheirDeadline(t *testing.T) {
 				got := probe(t.Context(), m, []groups.Probe{{Name: "port", Ask: groups.TCP{Address: "127.0.0.1:1"}, Deadline: 10 * time.Second}}).result()
 				assert.Equal(t, got[0].Outcome, c.want)
 				assert.Equal(t, got[0].Took, c.took)
-				assert.ErrorContains(t, errorOf(got[0].Why+" "), c.why)
+				assert.ErrorContains(t, said(got[0].Why+" "), c.why)
 			})
 		})
 	}

@@ -204,7 +204,7 @@ var spans = map[string]time.Duration{
 func span(d *time.Duration) func(string) error {
 	return func(text string) error {
 		total := time.Duration(0)
-		for _, word := range strings.Fields(text) {
+		for word := range strings.FieldsSeq(text) {
 			if word == "infinity" {
 				total = forever
 				continue

@@ -42,7 +42,8 @@ func TestParseSample(t *testing.T) {
 		{"a unit of a user", whole("Id=a.target\nActiveState=active\n\n\nUser=1000\n\nId=a.target\nActiveState=failed"), []Unit{{Name: "a.target", Active: "active"}, {Name: "a.target", User: "1000", Active: "failed"}}, ""},
 		{
 			"the error of a unit that can't be loaded", whole("Id=a.service\nActiveState=inactive\nLoadError=org.freedesktop.systemd1.BadUnitSetting \"Unit is bad.\"\n"),
-			[]Unit{{Name: "a.service", Active: "inactive", LoadError: "Unit is bad."}}, "",
+			[]Unit{{Name: "a.service", Active: "inactive", LoadError: "Unit is bad."}},
+			"",
 		},
 		{"nothing", "", nil, "systemctl named no unit"},
 		{"empty lines", "\n\n\n\n", nil, "systemctl named no unit"},

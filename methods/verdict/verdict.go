@@ -113,6 +113,15 @@ func (v Verdict) Code() report.Code {
 // Healthy tells whether nothing turns the verdict.
 func (v Verdict) Healthy() bool { return v.Code() == report.Healthy }
 
+// Seen counts what was looked at: "97 units, 1 probe".
+func (v Verdict) Seen() string {
+	text := plural(v.Units, "unit")
+	if n := len(v.Probes); n > 0 {
+		text += ", " + plural(n, "probe")
+	}
+	return text
+}
+
 // Err is nil for a healthy machine, and otherwise a fault with exit code 3 or 5
 // that names everything and shows why.
 func (v Verdict) Err() error {
@@ -123,9 +132,7 @@ func (v Verdict) Err() error {
 	if n := len(v.Unhealthy()); n > 0 {
 		heads = append(heads, plural(n, "unit")+" unhealthy")
 	}
-	for _, text := range v.Machine {
-		heads = append(heads, text)
-	}
+	heads = append(heads, v.Machine...)
 	for _, f := range v.Unhealthy() {
 		lines = append(lines, f.lines()...)
 	}

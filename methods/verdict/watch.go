@@ -41,16 +41,28 @@ func Observe(ctx context.Context, host Host, log *report.Log) (*Watch, error) {
 	default:
 		log.Infof("systemd can't be listened to, its journal is read instead: %s", err)
 	}
-	if err := w.baseline(ctx, host, &began); err != nil {
+	err = w.baseline(ctx, host, &began)
+	if err != nil && ctx.Err() == nil && w.bus != nil {
+		// A server that allows few sessions has none left beside the bus.
+		log.Infof("not listening to systemd after all, its journal is read instead: %s", err)
+		w.Close()
+		w.bus = nil
+		err = w.baseline(ctx, host, &began)
+	}
+	if err != nil {
 		w.Close()
 		return nil, unknown(ctx, err)
 	}
 	return w, nil
 }
 
+// baseLimit bounds the baseline.
+const baseLimit = 15 * time.Second
+
 func (w *Watch) baseline(ctx context.Context, host Host, began *time.Time) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, lookLimit, fmt.Errorf("no answer within %s", lookLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, baseLimit, fmt.Errorf("no answer within %s", baseLimit))
 	defer cancel()
+	w.faults = nil
 	v, err := oneLook(ctx, host)
 	if err != nil {
 		return err
@@ -106,7 +118,7 @@ func (w *Watch) Judge(ctx context.Context, host Host, o Options) (Verdict, error
 		return newView(&w.base, sample, events, w.base.Now), err
 	}}
 	watching.class = func(ctx context.Context, v *view, findings []Finding) ([]Finding, error) {
-		if err := w.compare(ctx, host, v, findings); err != nil {
+		if err := w.compare(ctx, host, findings); err != nil {
 			return nil, err
 		}
 		reset, err := w.quiet(ctx, host, v, findings)
@@ -142,7 +154,7 @@ func (w *Watch) events(ctx context.Context, host Host) ([]event, error) {
 }
 
 // compare classes what was found: what the baseline had in the same unit is old.
-func (w *Watch) compare(ctx context.Context, host Host, v *view, findings []Finding) error {
+func (w *Watch) compare(ctx context.Context, host Host, findings []Finding) error {
 	had := map[key]bool{}
 	for _, f := range w.faults {
 		had[f.Unit.key()] = true

@@ -3,6 +3,7 @@ package verdict
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"fediversity.eu/slipway/targets/report"
@@ -77,10 +78,15 @@ func (w *watching) judge(ctx context.Context) (view, Verdict, error) {
 			next = min(next, waits.until-v.now.Now)
 		}
 		next = max(min(next, w.options.Limit-time.Since(began)), 0)
-		if err := w.pause(ctx, max(next, took/2), probes); err != nil {
+		if err := w.pause(ctx, max(next, took/2), max(breath, took), probes); err != nil {
 			return v, Verdict{}, err
 		}
 	}
+}
+
+// blamed tells whether a finding may be why the switch reported failed units.
+func (f Finding) blamed() bool {
+	return f.Class != Remark || f.Fault == Recovered || f.Fault == NoUserLook
 }
 
 func (w *watching) look(ctx context.Context) (view, error) {
@@ -112,7 +118,7 @@ func (w *watching) settle(ctx context.Context, v *view, final bool) (Verdict, er
 	if o.System != "" && v.now.System != o.System {
 		verdict.Machine = append(verdict.Machine, fmt.Sprintf("%s runs instead of %s", v.now.System, o.System))
 	}
-	if o.Switch != 0 && len(findings) == 0 {
+	if o.Switch != 0 && !slices.ContainsFunc(findings, Finding.blamed) {
 		verdict.Machine = append(verdict.Machine, fmt.Sprintf("the switch reported failed units (exit code %d), but none is failed now", o.Switch))
 	}
 	return verdict, nil
@@ -140,7 +146,7 @@ func (w *watching) tell(waits pending, findings []Finding) {
 }
 
 // pause waits for a time, and less where something happens.
-func (w *watching) pause(ctx context.Context, most time.Duration, probes *probing) error {
+func (w *watching) pause(ctx context.Context, most, least time.Duration, probes *probing) error {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
 	ended := probes.ended
@@ -157,7 +163,7 @@ func (w *watching) pause(ctx context.Context, most time.Duration, probes *probin
 	case <-w.wake:
 	}
 	// What happens comes in bunches.
-	timer.Reset(min(breath, most))
+	timer.Reset(min(least, most))
 	select {
 	case <-timer.C:
 		return nil

@@ -155,6 +155,15 @@ var everyFault = []faults{
 			units:  one("weeper.service", failed), says: "weeper.service of user 65534: failed", after: "systemctl stop user@65534.service",
 		},
 	}},
+	{name: "what the bus did not live to tell", code: report.Unhealthy, faults: []fault{
+		{
+			name: "the bus is lost in the middle of the switch", module: `system.activationScripts.cut = "${pkgs.busybox}/bin/busybox pkill -f systemd-stdio-bridge || true";` +
+				service("lost", `Type = "oneshot"; `+sh("exit 1")) + service("needs-lost", sh(forEver)) + `
+				systemd.services.needs-lost = { requires = [ "lost.service" ]; after = [ "lost.service" ]; };` +
+				service("loop-lost", `Restart = "always"; RestartSec = 1; `+sh("exit 1")),
+			units: map[string]string{"lost.service": failed, "needs-lost.service": down, "loop-lost.service": loops},
+		},
+	}},
 	{name: "nothing that counts", keys: map[string]string{"VERDICT_TOLERATE": "other, nois*"}, faults: []fault{
 		{
 			name: "one restart, then fine", module: service("shaky", `Restart = "on-failure"; RestartSec = 1; `+sh("[ -e /run/once ] && "+forEver+"; touch /run/once; exit 1")),

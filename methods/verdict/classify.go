@@ -21,6 +21,9 @@ func (v *view) findings(final bool) []Finding {
 			if f.Fault == RestartLoop && c.first > 0 {
 				f.Since = v.now.at(c.first)
 			}
+			if events := v.events[u.Name]; f.Since.IsZero() && u.User == "" && len(events) > 0 {
+				f.Since = v.now.at(lastOf(events))
+			}
 			all = append(all, f)
 		}
 	}

@@ -112,7 +112,8 @@ func (b *bus) open(ctx context.Context, over io.ReadWriteCloser) error {
 		return err
 	}
 	for _, match := range [][]dbus.MatchOption{
-		{dbus.WithMatchSender(systemd), dbus.WithMatchInterface(systemd + ".Manager")},
+		{dbus.WithMatchSender(systemd), dbus.WithMatchInterface(systemd + ".Manager"), dbus.WithMatchMember("JobRemoved")},
+		{dbus.WithMatchSender(systemd), dbus.WithMatchInterface(systemd + ".Manager"), dbus.WithMatchMember("UnitNew")},
 		{dbus.WithMatchSender(systemd), dbus.WithMatchInterface(properties), dbus.WithMatchArg(0, systemd+".Service")},
 	} {
 		if err := conn.AddMatchSignalContext(ctx, match...); err != nil {

@@ -137,3 +137,21 @@ func TestABusThatTakesTheOnlySession(t *testing.T) {
 		assert.Assert(t, w.bus == nil)
 	})
 }
+
+// sluggish is a machine that takes its time.
+type sluggish struct{ machine }
+
+func (m *sluggish) Output(ctx context.Context, script string, args ...string) ([]byte, error) {
+	<-time.After(3 * time.Second)
+	return m.machine.Output(ctx, script, args...)
+}
+
+func TestASlowMachineIsNotListenedTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &peer{}
+		w, err := Observe(t.Context(), &sluggish{machine{bus: p.serve, samples: []any{printed(100)}}}, &report.Log{})
+		assert.NilError(t, err)
+		defer w.Close()
+		assert.Assert(t, w.bus == nil)
+	})
+}

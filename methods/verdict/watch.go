@@ -24,45 +24,58 @@ type Watch struct {
 // of contact.
 const lookLimit = 30 * time.Second
 
+// listenMost is how long a look may take on a machine that is listened to.
+// systemd tells its listeners of every property of every unit that changes, and
+// of all units with each reload: on an emulated machine, that made a switch take
+// three times as long.
+const listenMost = 2 * time.Second
+
 // Observe takes the baseline of a machine that is about to be changed, and
 // listens from now on to what its systemd does. The context bounds the whole
 // watch; Close ends it.
 func Observe(ctx context.Context, host Host, log *report.Log) (*Watch, error) {
 	w := &Watch{log: log}
 	began := time.Now()
-	// The clock runs from the baseline on; before it, nothing is kept.
-	clock := func() time.Duration { return w.base.Now + time.Since(began) }
-	heard, err := listen(ctx, host, clock)
-	switch {
-	case err == nil:
-		w.bus = heard
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	default:
-		log.Infof("systemd can't be listened to, its journal is read instead: %s", err)
+	if err := w.baseline(ctx, host); err != nil {
+		return nil, unknown(ctx, err)
 	}
-	err = w.baseline(ctx, host, &began)
-	if err != nil && ctx.Err() == nil && w.bus != nil {
-		// A server that allows few sessions has none left beside the bus.
-		log.Infof("not listening to systemd after all, its journal is read instead: %s", err)
+	took := time.Since(began)
+	taken := time.Now()
+	if took > listenMost {
+		log.Infof("the machine is slow (a look took %s): its journal is read instead of listening to systemd", rough(took))
+		return w, nil
+	}
+	err := w.listen(ctx, host, func() time.Duration { return w.base.Now + time.Since(taken) })
+	if ctx.Err() != nil {
 		w.Close()
-		w.bus = nil
-		err = w.baseline(ctx, host, &began)
+		return nil, context.Cause(ctx)
 	}
 	if err != nil {
-		w.Close()
-		return nil, unknown(ctx, err)
+		log.Infof("systemd can't be listened to, its journal is read instead: %s", err)
 	}
 	return w, nil
 }
 
-// baseLimit bounds the baseline.
-const baseLimit = 15 * time.Second
-
-func (w *Watch) baseline(ctx context.Context, host Host, began *time.Time) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, baseLimit, fmt.Errorf("no answer within %s", baseLimit))
+// listen opens the bus, unless it takes the only session that the server allows.
+func (w *Watch) listen(ctx context.Context, host Host, clock func() time.Duration) error {
+	b, err := listen(ctx, host, clock)
+	if err != nil {
+		return err
+	}
+	b.begin(w.base)
+	within, cancel := context.WithTimeoutCause(ctx, busLimit, errors.New("the server allows no session beside it"))
 	defer cancel()
-	w.faults = nil
+	if _, err := host.Output(within, ":"); err != nil {
+		b.close()
+		return err
+	}
+	w.bus = b
+	return nil
+}
+
+func (w *Watch) baseline(ctx context.Context, host Host) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, lookLimit, fmt.Errorf("no answer within %s", lookLimit))
+	defer cancel()
 	v, err := oneLook(ctx, host)
 	if err != nil {
 		return err
@@ -72,14 +85,9 @@ func (w *Watch) baseline(ctx context.Context, host Host, began *time.Time) error
 			w.faults = append(w.faults, f)
 		}
 	}
-	if w.texts, err = texts(ctx, host, unitsOf(w.faults)); err != nil {
-		return err
-	}
-	w.base, *began = v.now, time.Now()
-	if w.bus != nil {
-		w.bus.begin(w.base)
-	}
-	return nil
+	w.base = v.now
+	w.texts, err = texts(ctx, host, unitsOf(w.faults))
+	return err
 }
 
 // Close ends the listening.

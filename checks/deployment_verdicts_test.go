@@ -205,16 +205,22 @@ func TestDeploymentVerdicts(t *testing.T) {
 				w.on(g, way.prepare)
 			}
 			w.write("operator/web.nix", strings.Replace(trivial, "  system.stateVersion", "  imports = [ ./fault.nix ];\n  system.stateVersion", 1))
+			listened := 0
 			for _, f := range everyFault {
 				t.Run(f.name, func(t *testing.T) {
-					w.as(t).bringAbout(g, f, func(fault string, s float64) { table.add(fault, way.name, s) })
+					o := w.as(t).bringAbout(g, f, func(fault string, s float64) { table.add(fault, way.name, s) })
+					if !strings.Contains(o.stderr, "journal is read instead") {
+						listened++
+					}
 				})
 			}
+			t.Logf("%d of %d runs listened to the bus", listened, len(everyFault))
+			assert.Equal(t, listened > 0, way.prepare == "")
 		})
 	}
 }
 
-func (w *world) bringAbout(g *guest.Guest, f faults, measured func(fault string, seconds float64)) {
+func (w *world) bringAbout(g *guest.Guest, f faults, measured func(fault string, seconds float64)) outcome {
 	t := w.t
 	t.Helper()
 	want := map[string]string{}
@@ -258,6 +264,7 @@ func (w *world) bringAbout(g *guest.Guest, f faults, measured func(fault string,
 		}
 		compare(t, again, want)
 	}
+	return o
 }
 
 // compare holds the units in the record of a run to those that must be there.

@@ -42,6 +42,7 @@ func OnMachines() []Check {
 		{"deployment-ci-environment", "deploys with no HOME, no terminal, a minimal environment and a read-only checkout", "^TestDeploymentCIEnvironment$"},
 		{"deployment-evaluation-cache", "evaluates nothing twice, and everything that changed", "^TestDeploymentEvaluationCache$"},
 		{"deployment-real-nixos", "builds every machine over the nixpkgs that CHECKS_NIXPKGS names, and deploys to a NixOS", "^TestDeploymentRealNixOS$"},
+		{"deployment-verdicts", "brings about each way in which a unit or a probe is not well, on the bus of a machine and without it", "^TestDeploymentVerdicts"},
 		{"contract-environment", "shows that programs read declared variables and children get no others", "^TestContractEnvironment$"},
 		{"contract-exit-codes", "compares the exit codes of the binary and of mage, signals included", "^TestContractExitCodes$"},
 		{"readme-commands", "runs the commands of the README", "^TestReadmeCommands$"},

@@ -9,6 +9,7 @@ type Machine struct {
 	Modules     []string
 	Needs       []string // machines of the group that must be healthy before it
 	Placement   Placement
+	Probes      []Probe // what it must answer, besides that its units are well
 }
 
 // DefaultSystem is the platform of a machine that names none.

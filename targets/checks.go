@@ -100,6 +100,11 @@ func (Checks) DeploymentRealNixos(ctx context.Context) error {
 	return run(ctx, "checks-deployment-real-nixos")
 }
 
+// DeploymentVerdicts brings about each way in which a unit or a probe is not well, on the bus of a machine and without it.
+func (Checks) DeploymentVerdicts(ctx context.Context) error {
+	return run(ctx, "checks-deployment-verdicts")
+}
+
 // ContractEnvironment shows that programs read declared variables and children get no others.
 func (Checks) ContractEnvironment(ctx context.Context) error {
 	return run(ctx, "checks-contract-environment")

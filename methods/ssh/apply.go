@@ -25,7 +25,7 @@ func (a *apply) Coordinates() []any {
 
 // Check looks at the coordinates before anything starts.
 func (a *apply) Check(environment env.Environment) error {
-	return errors.Join(a.reach.check(), a.blueprint.Check(environment))
+	return errors.Join(a.reach.check(), a.blueprint.Check(environment), a.verdict.check())
 }
 
 func (a *apply) Run(ctx context.Context, run *task.Run) error {

@@ -84,14 +84,18 @@ func (c *change) begin(ctx context.Context) error {
 func (c *change) unchanged(ctx context.Context) error {
 	c.Log.Infof("nothing changed: %s runs already", c.machine.Current)
 	c.Record.Generation = c.machine.Generation
-	if err := judge(ctx, c.conn, c.Run, c.window(0), 0); err != nil {
+	if err := c.judge(ctx, nil, c.machine.Current, 0); err != nil {
 		return err
 	}
 	return c.reboot(ctx, destination{toplevel: c.machine.Current}, false)
 }
 
-func (c *change) window(calm time.Duration) verdict.Window {
-	return verdict.Window{Calm: calm, Limit: time.Duration(c.verdict.Limit)}
+// judge judges the machine, which ought to run a toplevel. Without a watch one
+// look is enough.
+func (c *change) judge(ctx context.Context, watch *verdict.Watch, toplevel string, code int) error {
+	options := c.verdict.options(c.reach.deployment.Machine, toplevel)
+	options.Switch = code
+	return judge(ctx, c.conn, c.Run, watch, options)
 }
 
 // to brings the machine to a system, proves it there, and makes it the default
@@ -100,6 +104,11 @@ func (c *change) to(ctx context.Context, d destination) error {
 	if err := nixos.Check(ctx, c.conn, d.toplevel, c.Log); err != nil {
 		return c.inhibited(ctx, d, err)
 	}
+	watch, err := verdict.Observe(ctx, judged(c.conn), c.Log.In("verdict"))
+	if err != nil {
+		return err
+	}
+	defer watch.Close()
 	c.Record.Changed = true
 	guard := c.guard()
 	s, ended, err := c.activate(ctx, d.toplevel, guard)
@@ -108,7 +117,7 @@ func (c *change) to(ctx context.Context, d destination) error {
 	}
 	code := int(ended.Code)
 	c.Record.Switch = &code
-	why := c.prove(ctx, s, ended, d, guard)
+	why := c.prove(ctx, s, watch, ended, d, guard)
 	if ctx.Err() == nil {
 		err = c.confirm(ctx, s, guard)
 	}
@@ -135,13 +144,13 @@ func (c *change) to(ctx context.Context, d destination) error {
 // prove tells what is wrong with the system that was switched to. Its guard is
 // shown all the while that the machine can be reached. When contact is lost, it
 // is looked for once more.
-func (c *change) prove(ctx context.Context, s nixos.Switch, ended nixos.Switched, d destination, guard nixos.Guard) error {
+func (c *change) prove(ctx context.Context, s nixos.Switch, watch *verdict.Watch, ended nixos.Switched, d destination, guard nixos.Guard) error {
 	if err := ended.Err(d.toplevel); err != nil {
 		return err
 	}
 	once := func() error {
 		defer c.show(ctx, s, guard)()
-		return judge(ctx, c.conn, c.Run, c.window(verdict.CalmAfterSwitch), int(ended.Code))
+		return c.judge(ctx, watch, d.toplevel, int(ended.Code))
 	}
 	why := once()
 	if ctx.Err() == nil && report.CodeOf(why) == report.Unknown && c.login(ctx, s, guard) == nil {
@@ -312,7 +321,7 @@ func (c *change) wentBack(ctx context.Context, toplevel string, guard nixos.Guar
 
 // judgedAgain judges the system that a machine went back to, in words.
 func (c *change) judgedAgain(ctx context.Context) string {
-	if err := judge(ctx, c.conn, c.Run, c.window(verdict.CalmAfterSwitch), 0); err != nil {
+	if err := c.judge(ctx, nil, c.machine.Current, 0); err != nil {
 		return "the system that it went back to: " + err.Error()
 	}
 	return "the system that it went back to is healthy"

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"fediversity.eu/slipway/methods/nixos"
-	"fediversity.eu/slipway/methods/verdict"
 	"fediversity.eu/slipway/targets/report"
 )
 
@@ -79,7 +78,7 @@ func (c *change) reboot(ctx context.Context, d destination, must bool) error {
 	if err := machine.Booted(d.toplevel); err != nil {
 		return err
 	}
-	return judge(ctx, c.conn, c.Run, c.window(verdict.CalmAfterSwitch), 0)
+	return c.judge(ctx, nil, d.toplevel, 0)
 }
 
 // rebootNeeded is exit code 6 for a machine that runs another kernel than that

@@ -2,6 +2,7 @@ package ssh
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -24,7 +25,9 @@ func (r *rollback) Coordinates() []any {
 }
 
 // Check looks at the coordinates before anything starts.
-func (r *rollback) Check(env.Environment) error { return r.reach.check() }
+func (r *rollback) Check(env.Environment) error {
+	return errors.Join(r.reach.check(), r.verdict.check())
+}
 
 func (r *rollback) Run(ctx context.Context, run *task.Run) error {
 	err := r.run(ctx, run)

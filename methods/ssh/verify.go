@@ -2,11 +2,10 @@ package ssh
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
-	"time"
 
-	"fediversity.eu/slipway/methods/verdict"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
 	"fediversity.eu/slipway/targets/task"
@@ -21,7 +20,9 @@ type verify struct {
 func (v *verify) Coordinates() []any { return append(v.reach.coordinates(), &v.verdict) }
 
 // Check looks at the coordinates before anything starts.
-func (v *verify) Check(env.Environment) error { return v.reach.check() }
+func (v *verify) Check(env.Environment) error {
+	return errors.Join(v.reach.check(), v.verdict.check())
+}
 
 func (v *verify) Run(ctx context.Context, run *task.Run) error {
 	err := v.run(ctx, run)
@@ -47,7 +48,7 @@ func (v *verify) run(ctx context.Context, run *task.Run) error {
 			Hint: "verify again when it has ended; apply waits for it and takes it up",
 		}
 	}
-	if err := judge(ctx, conn, run, verdict.Window{Limit: time.Duration(v.verdict.Limit)}, 0); err != nil {
+	if err := judge(ctx, conn, run, nil, v.verdict.options(v.reach.deployment.Machine, "")); err != nil {
 		return err
 	}
 	if machine.Pending != "" {

@@ -159,6 +159,21 @@ func (r *Registry) checkMachine(what string, machine groups.Machine) []error {
 	if len(machine.Modules) == 0 {
 		faults = append(faults, fmt.Errorf("%s: no NixOS module", what))
 	}
+	return append(faults, checkProbes(what, machine.Probes)...)
+}
+
+func checkProbes(what string, probes []groups.Probe) []error {
+	var faults []error
+	names := map[string]bool{}
+	for _, probe := range probes {
+		if err := probe.Check(); err != nil {
+			faults = append(faults, fmt.Errorf("%s: probe %q: %w", what, probe.Name, err))
+		}
+		if names[probe.Name] {
+			faults = append(faults, fmt.Errorf("%s: probe %q: declared twice", what, probe.Name))
+		}
+		names[probe.Name] = true
+	}
 	return faults
 }
 

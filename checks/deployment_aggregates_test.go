@@ -28,7 +28,7 @@ func TestDeploymentAggregates(t *testing.T) {
 	guests := map[string]*guest.Guest{}
 	for _, name := range []string{"web", "wiki", "blog", "mail", "db"} {
 		w.write("fleet/"+name+".nix", trivial)
-		guests[name] = w.bootAs(guest.Container, name, strings.ToUpper(name)+"_")
+		guests[name] = w.bootAs(guest.Options{Kind: guest.Container, Name: name}, strings.ToUpper(name)+"_")
 	}
 	w.write("fleet/wiki.nix", broken)
 	w.env["SSH_CONNECT_TIMEOUT"] = "5s"

@@ -95,6 +95,9 @@ func (c *change) unchanged(ctx context.Context) error {
 func (c *change) judge(ctx context.Context, watch *verdict.Watch, toplevel string, code int) error {
 	options := c.verdict.options(c.reach.deployment.Machine, toplevel)
 	options.Switch = code
+	if watch != nil && c.unprovedBefore() {
+		options.Baseline = verdict.Fail
+	}
 	return judge(ctx, c.conn, c.Run, watch, options)
 }
 
@@ -103,6 +106,9 @@ func (c *change) judge(ctx context.Context, watch *verdict.Watch, toplevel strin
 func (c *change) to(ctx context.Context, d destination) error {
 	if err := nixos.Check(ctx, c.conn, d.toplevel, c.Log); err != nil {
 		return c.inhibited(ctx, d, err)
+	}
+	if c.unprovedBefore() {
+		c.Log.In("verdict").Infof("the running system was not proved: what is broken in it counts")
 	}
 	watch, err := verdict.Observe(ctx, judged(c.conn), c.Log.In("verdict"))
 	if err != nil {
@@ -150,10 +156,11 @@ func (c *change) prove(ctx context.Context, s nixos.Switch, watch *verdict.Watch
 	}
 	once := func() error {
 		defer c.show(ctx, s, guard)()
+		c.Record.Units, c.Record.Probes = nil, nil
 		return c.judge(ctx, watch, d.toplevel, int(ended.Code))
 	}
 	why := once()
-	if ctx.Err() == nil && report.CodeOf(why) == report.Unknown && c.login(ctx, s, guard) == nil {
+	if ctx.Err() == nil && errors.Is(why, verdict.ErrContact) && c.login(ctx, s, guard) == nil {
 		return once()
 	}
 	return why
@@ -180,6 +187,13 @@ func (c *change) show(ctx context.Context, s nixos.Switch, guard nixos.Guard) (s
 		}
 	}()
 	return func() { cancel(); <-ended }
+}
+
+// unprovedBefore tells whether the machine was found in a system that no verdict
+// stands for. What is broken there may be the work of that system, and is no old
+// fault.
+func (c *change) unprovedBefore() bool {
+	return c.machine.Current != c.machine.Profile || c.machine.Pending != ""
 }
 
 // guard is what brings the machine back, where that is wanted and possible.

@@ -1,4 +1,4 @@
-package ssh
+package deploy
 
 import (
 	"context"
@@ -14,19 +14,22 @@ import (
 
 // rollback brings a machine back to one of its generations, and judges it.
 type rollback struct {
-	reach     *reach
+	reach     Reach
 	switching SwitchKeys
 	verdict   VerdictKeys
 	keys      RollbackKeys
 }
 
+// Rollback makes the task that brings a machine back to a generation.
+func Rollback(reach Reach) task.Task { return &rollback{reach: reach} }
+
 func (r *rollback) Coordinates() []any {
-	return append(r.reach.coordinates(), &r.switching, &r.verdict, &r.keys)
+	return append(r.reach.Way.Coordinates(), &r.switching, &r.verdict, &r.keys)
 }
 
 // Check looks at the coordinates before anything starts.
 func (r *rollback) Check(env.Environment) error {
-	return errors.Join(r.reach.check(), r.verdict.check())
+	return errors.Join(r.reach.Way.Check(), r.verdict.check())
 }
 
 func (r *rollback) Run(ctx context.Context, run *task.Run) error {

@@ -1,4 +1,4 @@
-package ssh
+package deploy
 
 import (
 	"context"
@@ -13,15 +13,18 @@ import (
 
 // verify judges a machine as it is.
 type verify struct {
-	reach   *reach
+	reach   Reach
 	verdict VerdictKeys
 }
 
-func (v *verify) Coordinates() []any { return append(v.reach.coordinates(), &v.verdict) }
+// Verify makes the task that judges a machine.
+func Verify(reach Reach) task.Task { return &verify{reach: reach} }
+
+func (v *verify) Coordinates() []any { return append(v.reach.Way.Coordinates(), &v.verdict) }
 
 // Check looks at the coordinates before anything starts.
 func (v *verify) Check(env.Environment) error {
-	return errors.Join(v.reach.check(), v.verdict.check())
+	return errors.Join(v.reach.Way.Check(), v.verdict.check())
 }
 
 func (v *verify) Run(ctx context.Context, run *task.Run) error {
@@ -48,7 +51,7 @@ func (v *verify) run(ctx context.Context, run *task.Run) error {
 			Hint: "verify again when it has ended; apply waits for it and takes it up",
 		}
 	}
-	if err := judge(ctx, conn, run, nil, v.verdict.options(v.reach.deployment.Machine, "")); err != nil {
+	if err := judge(ctx, conn, run, nil, v.verdict.options(v.reach.Deployment.Machine, "")); err != nil {
 		return err
 	}
 	if machine.Pending != "" {

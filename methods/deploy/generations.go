@@ -1,4 +1,4 @@
-package ssh
+package deploy
 
 import (
 	"context"
@@ -11,12 +11,15 @@ import (
 
 // generations lists what a machine could go back to: number, toplevel, and
 // whether it is the profile's and whether it runs.
-type generations struct{ reach *reach }
+type generations struct{ reach Reach }
 
-func (g *generations) Coordinates() []any { return g.reach.coordinates() }
+// Generations makes the task that lists what a machine could go back to.
+func Generations(reach Reach) task.Task { return &generations{reach: reach} }
+
+func (g *generations) Coordinates() []any { return g.reach.Way.Coordinates() }
 
 // Check looks at the coordinates before anything starts.
-func (g *generations) Check(env.Environment) error { return g.reach.check() }
+func (g *generations) Check(env.Environment) error { return g.reach.Way.Check() }
 
 func (g *generations) Run(ctx context.Context, run *task.Run) error {
 	err := g.run(ctx, run)

@@ -1,4 +1,4 @@
-package ssh
+package deploy
 
 import (
 	"context"
@@ -12,20 +12,25 @@ import (
 
 // apply deploys a machine: build, copy, check, switch, judge.
 type apply struct {
-	reach     *reach
+	reach     Reach
 	blueprint *nixos.Blueprint
 	copying   CopyKeys
 	switching SwitchKeys
 	verdict   VerdictKeys
 }
 
+// Apply makes the task that deploys a machine.
+func Apply(reach Reach, blueprint *nixos.Blueprint) task.Task {
+	return &apply{reach: reach, blueprint: blueprint}
+}
+
 func (a *apply) Coordinates() []any {
-	return append(append(a.reach.coordinates(), a.blueprint.Coordinates()...), &a.copying, &a.switching, &a.verdict)
+	return append(append(a.reach.Way.Coordinates(), a.blueprint.Coordinates()...), &a.copying, &a.switching, &a.verdict)
 }
 
 // Check looks at the coordinates before anything starts.
 func (a *apply) Check(environment env.Environment) error {
-	return errors.Join(a.reach.check(), a.blueprint.Check(environment), a.verdict.check())
+	return errors.Join(a.reach.Way.Check(), a.blueprint.Check(environment), a.verdict.check())
 }
 
 func (a *apply) Run(ctx context.Context, run *task.Run) error {

@@ -1,4 +1,7 @@
-package ssh
+// Package deploy brings a NixOS machine that can be reached to a system, and
+// proves it there. What the verbs of several methods do with such a machine is
+// here; how it came to be, and how one finds out where it is, is theirs.
+package deploy
 
 import (
 	"context"
@@ -25,7 +28,7 @@ import (
 // reached any more goes back by itself.
 type change struct {
 	*task.Run
-	reach   *reach
+	reach   Reach
 	keys    SwitchKeys
 	verdict VerdictKeys
 
@@ -93,7 +96,7 @@ func (c *change) unchanged(ctx context.Context) error {
 // judge judges the machine, which ought to run a toplevel. Without a watch one
 // look is enough.
 func (c *change) judge(ctx context.Context, watch *verdict.Watch, toplevel string, code int) error {
-	options := c.verdict.options(c.reach.deployment.Machine, toplevel)
+	options := c.verdict.options(c.reach.Deployment.Machine, toplevel)
 	options.Switch = code
 	if watch != nil && c.unprovedBefore() {
 		options.Baseline = verdict.Fail

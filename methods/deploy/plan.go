@@ -1,4 +1,4 @@
-package ssh
+package deploy
 
 import (
 	"cmp"
@@ -19,18 +19,23 @@ import (
 // copied to it, since only the new system itself can tell what a switch would do
 // to the units; nothing refers to it there, and a garbage collection removes it.
 type plan struct {
-	reach     *reach
+	reach     Reach
 	blueprint *nixos.Blueprint
 	copying   CopyKeys
 }
 
+// Plan makes the task that shows what Apply would do.
+func Plan(reach Reach, blueprint *nixos.Blueprint) task.Task {
+	return &plan{reach: reach, blueprint: blueprint}
+}
+
 func (p *plan) Coordinates() []any {
-	return append(append(p.reach.coordinates(), p.blueprint.Coordinates()...), &p.copying)
+	return append(append(p.reach.Way.Coordinates(), p.blueprint.Coordinates()...), &p.copying)
 }
 
 // Check looks at the coordinates before anything starts.
 func (p *plan) Check(environment env.Environment) error {
-	return errors.Join(p.reach.check(), p.blueprint.Check(environment))
+	return errors.Join(p.reach.Way.Check(), p.blueprint.Check(environment))
 }
 
 func (p *plan) Run(ctx context.Context, run *task.Run) error {

@@ -4,6 +4,8 @@ go 1.26.0
 
 require (
 	github.com/google/go-cmp v0.7.0
+	github.com/hashicorp/go-version v1.9.0
+	github.com/hashicorp/hc-install v0.10.0
 	github.com/klauspost/compress v1.20.4
 	github.com/magefile/mage v1.17.2
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
@@ -14,7 +16,12 @@ require (
 	gotest.tools/v3 v3.5.2
 )
 
-require golang.org/x/text v0.44.0 // indirect
+require (
+	github.com/hashicorp/errwrap v1.0.0 // indirect
+	github.com/hashicorp/go-multierror v1.1.1 // indirect
+	golang.org/x/mod v0.42.0 // indirect
+	golang.org/x/text v0.44.0 // indirect
+)
 
 tool (
 	fediversity.eu/slipway/cmd/slipway

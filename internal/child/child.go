@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -34,6 +35,13 @@ type Command struct {
 	Signal os.Signal     // what asks it to stop; nil means SIGTERM
 	Grace  time.Duration // how long it may take to stop; 0 means DefaultGrace
 	Drain  time.Duration // how long Stdout may take what it wrote before its end; 0 means Grace
+
+	// Signals are handed on to the child alone, one by one, for as long as it
+	// runs. SIGKILL goes to its whole group.
+	Signals <-chan syscall.Signal
+	// Orphan is what the child gets when this process dies before it. 0 means
+	// nothing: it lives on.
+	Orphan syscall.Signal
 }
 
 // DefaultGrace is how long a child may take to stop when it was asked to.
@@ -51,7 +59,16 @@ func (c Command) Run(ctx context.Context) error {
 	if err != nil {
 		return c.failed(started, &words, -1, err, nil)
 	}
-	err = cmd.Run()
+	if c.Orphan != 0 {
+		// The kernel sends it when the thread that started the child ends.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
+	if err = cmd.Start(); err == nil {
+		go c.handOn(ended, cmd.Process.Pid)
+		err = cmd.Wait()
+		end()
+	}
 	if cmd.Process != nil {
 		// Whatever is left in the group holds our files and knows nobody to
 		// report to any more.
@@ -97,7 +114,7 @@ func (c Command) build(ctx, ended context.Context, words *tail.Tail) (*exec.Cmd,
 	cmd.Stdin = c.Stdin
 	cmd.Stdout = &sink{to: c.Stdout}
 	cmd.Stderr = &sink{to: c.Stderr, also: words}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: c.Orphan}
 	stop, ok := c.Signal.(syscall.Signal)
 	if !ok {
 		stop = syscall.SIGTERM
@@ -119,6 +136,25 @@ func (c Command) build(ctx, ended context.Context, words *tail.Tail) (*exec.Cmd,
 	}
 	cmd.WaitDelay = max(grace, c.Drain)
 	return cmd, nil
+}
+
+// handOn gives the child its signals.
+func (c Command) handOn(ended context.Context, pid int) {
+	for {
+		select {
+		case <-ended.Done():
+			return
+		case s, ok := <-c.Signals:
+			if !ok {
+				return
+			}
+			whom := pid
+			if s == syscall.SIGKILL {
+				whom = -pid
+			}
+			_ = syscall.Kill(whom, s)
+		}
+	}
 }
 
 func (c Command) failed(started time.Time, words *tail.Tail, code int, err, stopped error) *Error {

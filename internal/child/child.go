@@ -39,6 +39,8 @@ type Command struct {
 	// Signals are handed on to the child alone, one by one, for as long as it
 	// runs. SIGKILL goes to its whole group.
 	Signals <-chan syscall.Signal
+	// Started is told the number of the process as soon as there is one.
+	Started func(pid int)
 	// Orphan is what the child gets when this process dies before it. 0 means
 	// nothing: it lives on.
 	Orphan syscall.Signal
@@ -65,6 +67,9 @@ func (c Command) Run(ctx context.Context) error {
 		defer runtime.UnlockOSThread()
 	}
 	if err = cmd.Start(); err == nil {
+		if c.Started != nil {
+			c.Started(cmd.Process.Pid)
+		}
 		go c.handOn(ended, cmd.Process.Pid)
 		err = cmd.Wait()
 		end()

@@ -42,23 +42,14 @@ type Tofu struct {
 
 // Find returns the OpenTofu of this host, and builds one where there is none.
 func Find(ctx context.Context, e env.Environment, k Keys, tools toolchain.Keys, log *report.Log) (*Tofu, error) {
-	cache, err := e.CacheDir()
-	if err != nil {
-		return nil, err
-	}
-	folder := filepath.Join(cache, "tools")
-	p := &prober{env: e, memory: filepath.Join(folder, "tofu-versions.json")}
-	constraints, err := version.NewConstraint(wanted)
+	p, built, constraints, err := prepare(e)
 	if err != nil {
 		return nil, err
 	}
 	if k.Path != "" {
 		return p.named(ctx, string(k.Path), constraints)
 	}
-	built := filepath.Join(folder, "tofu-"+Pinned)
-	path, err := install.NewInstaller().Ensure(ctx, []src.Source{
-		&fs.Version{Product: p.product(), Constraints: constraints, ExtraPaths: []string{built}, Timeout: probeLimit},
-	})
+	path, err := p.find(ctx, built, constraints)
 	if err == nil {
 		return p.tofu(ctx, path)
 	}
@@ -73,6 +64,27 @@ func Find(ctx context.Context, e env.Environment, k Keys, tools toolchain.Keys, 
 		return nil, err
 	}
 	return p.tofu(ctx, path)
+}
+
+// prepare says where a built one lies and what will do.
+func prepare(e env.Environment) (*prober, string, version.Constraints, error) {
+	cache, err := e.CacheDir()
+	if err != nil {
+		return nil, "", nil, err
+	}
+	folder := filepath.Join(cache, "tools")
+	constraints, err := version.NewConstraint(wanted)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	return &prober{env: e, memory: filepath.Join(folder, "tofu-versions.json")}, filepath.Join(folder, "tofu-"+Pinned), constraints, nil
+}
+
+// find asks hc-install for the first that will do: on the PATH, then the built.
+func (p *prober) find(ctx context.Context, built string, constraints version.Constraints) (string, error) {
+	return install.NewInstaller().Ensure(ctx, []src.Source{
+		&fs.Version{Product: p.product(), Constraints: constraints, ExtraPaths: []string{built}, Timeout: probeLimit},
+	})
 }
 
 // named takes the tofu that the caller names, or none.
@@ -97,4 +109,18 @@ func (p *prober) passed() string {
 		all = append(all, path+" ("+p.reasons[path]+")")
 	}
 	return strings.Join(all, ", ")
+}
+
+// Look returns the OpenTofu that is there, by PATH or built before, and nil where
+// there is none. It builds nothing.
+func Look(ctx context.Context, e env.Environment) (*Tofu, error) {
+	p, built, constraints, err := prepare(e)
+	if err != nil {
+		return nil, err
+	}
+	path, err := p.find(ctx, built, constraints)
+	if err != nil {
+		return nil, nil //nolint:nilnil // that there is none is an answer
+	}
+	return p.tofu(ctx, path)
 }

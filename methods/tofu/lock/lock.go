@@ -56,7 +56,7 @@ func Take(ctx context.Context, client *backend.Client, a Asked, log *report.Log)
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("take the lock: %w", err)
+		return nil, errors.Join(fmt.Errorf("take the lock: %w", err), l.unsure(ctx))
 	}
 	if err := l.Probe(ctx); err != nil {
 		if _, busy := errors.AsType[*report.Fault](err); !busy {
@@ -65,6 +65,18 @@ func Take(ctx context.Context, client *backend.Client, a Asked, log *report.Log)
 		return nil, err
 	}
 	return l, nil
+}
+
+// unsure gives back a lock that was asked for when a signal came, or that was
+// taken by a request whose answer never arrived. Asking again tells: an UNLOCK
+// alone could break the lock of another where locks bind nobody.
+func (l *Lock) unsure(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), 10*time.Second, errors.New("the state backend took too long"))
+	defer cancel()
+	if l.client.TryLock(ctx, l.info) != nil {
+		return nil //nolint:nilerr // it is another's, or nobody can be asked
+	}
+	return l.Release(ctx)
 }
 
 func info(id ID, version string) backend.LockInfo {
@@ -169,4 +181,32 @@ func since(holder *backend.LockInfo) string {
 	}
 	age := max(time.Since(holder.Created), 0)
 	return fmt.Sprintf("for %s, since %s", age.Round(time.Second), holder.Created.UTC().Format("2006-01-02 15:04:05 UTC"))
+}
+
+// Break gives back the lock that is held under wanted, whoever took it, unless it
+// is provable that its run lives.
+func Break(ctx context.Context, client *backend.Client, own ID, wanted, version string) error {
+	l := &Lock{ID: own, client: client, info: info(own, version)}
+	err := client.TryLock(ctx, l.info)
+	if err == nil {
+		return errors.Join(report.Refuse("give back the lock "+wanted, errors.New("nobody holds the lock"), "there is nothing to do"), l.Release(ctx))
+	}
+	held, ok := backend.Held(err)
+	if !ok {
+		return fmt.Errorf("look who holds the lock: %w", err)
+	}
+	holder := held.Holder
+	switch {
+	case holder == nil:
+		return l.busy(nil, nil)
+	case holder.ID != wanted:
+		return report.Refuse("give back the lock "+wanted, errors.New("it is another: "+l.says(holder)), "the id that is held is "+holder.ID)
+	}
+	if id, ours := Parse(holder.ID); own.Life(id, ours) == Alive {
+		return l.busy(holder, errors.New("its process lives"))
+	}
+	if err := client.Unlock(ctx, *holder); err != nil {
+		return fmt.Errorf("give back the lock %s: %w", wanted, err)
+	}
+	return nil
 }

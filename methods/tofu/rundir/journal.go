@@ -23,19 +23,26 @@ type Version struct {
 	Path  string
 }
 
+// note says which version is not in the backend yet, and of which bootstrap it is.
+type note struct {
+	Version string
+	Marker  *state.Marker
+}
+
 // Keep writes a version of the state into the journal, and notes that it is not
-// in the backend yet. When it returns, both survive a loss of power.
-func (d *Dir) Keep(s *state.State) (path string, err error) {
+// in the backend yet; m is the bootstrap that it belongs to, if any. When it
+// returns, both survive a loss of power.
+func (d *Dir) Keep(s *state.State, m *state.Marker) (path string, err error) {
 	name := fmt.Sprintf("%s-%d.json", s.Lineage, s.Serial)
 	path = filepath.Join(d.journal(), name)
 	if err := write(path, s.Raw); err != nil {
 		return "", fmt.Errorf("journal the state: %w", err)
 	}
-	note, err := json.Marshal(name)
+	text, err := json.Marshal(note{Version: name, Marker: m})
 	if err != nil {
 		return "", err
 	}
-	if err := write(d.file(pendingName), note); err != nil {
+	if err := write(d.file(pendingName), text); err != nil {
 		return "", fmt.Errorf("journal the state: %w", err)
 	}
 	return path, nil
@@ -51,17 +58,18 @@ func (d *Dir) Stored() error {
 }
 
 // Leftovers are the versions that may be newer than the backend's, newest first:
-// the pending one, and what the tofu of any run could not write.
-func (d *Dir) Leftovers() ([]Version, error) {
+// the pending one, and what the tofu of any run could not write. The marker is
+// that of the bootstrap that they belong to.
+func (d *Dir) Leftovers() ([]Version, *state.Marker, error) {
 	var paths []string
-	if note, err := os.ReadFile(d.file(pendingName)); err == nil {
-		var name string
-		if err := json.Unmarshal(note, &name); err != nil || filepath.Base(name) != name {
-			return nil, fmt.Errorf("read %s: it names no version", d.file(pendingName))
+	var pending note
+	if text, err := os.ReadFile(d.file(pendingName)); err == nil {
+		if err := json.Unmarshal(text, &pending); err != nil || filepath.Base(pending.Version) != pending.Version {
+			return nil, nil, fmt.Errorf("read %s: it names no version", d.file(pendingName))
 		}
-		paths = append(paths, filepath.Join(d.journal(), name))
+		paths = append(paths, filepath.Join(d.journal(), pending.Version))
 	}
-	late, _ := filepath.Glob(filepath.Join(d.Path, "run-*", errored))
+	late, _ := filepath.Glob(filepath.Join(d.Path, "run-*", "*", errored))
 	var found []Version
 	var faults []error
 	for _, path := range append(paths, late...) {
@@ -81,7 +89,18 @@ func (d *Dir) Leftovers() ([]Version, error) {
 		found = append(found, Version{State: s, Path: path})
 	}
 	slices.SortStableFunc(found, func(a, b Version) int { return cmp.Compare(b.State.Serial, a.State.Serial) })
-	return found, errors.Join(faults...)
+	return found, pending.Marker, errors.Join(faults...)
+}
+
+// Knows tells whether a run of that name worked here.
+func (d *Dir) Knows(run string) bool {
+	for _, path := range []string{d.file("run-" + run), d.file("events-" + run + ".jsonl")} {
+		if _, err := os.Stat(path); err == nil {
+			return true
+		}
+	}
+	_, m, err := d.Leftovers()
+	return err == nil && m != nil && m.Run == run
 }
 
 // write puts a file there, whole or not at all, for good.

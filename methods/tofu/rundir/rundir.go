@@ -127,7 +127,7 @@ func (d *Dir) Kept() string {
 	if _, err := os.Stat(d.file(pendingName)); err == nil {
 		return "a version of the state that is not in the backend"
 	}
-	if found, _ := filepath.Glob(filepath.Join(d.Path, "run-*", errored)); len(found) > 0 {
+	if found, _ := filepath.Glob(filepath.Join(d.Path, "run-*", "*", errored)); len(found) > 0 {
 		return "a version of the state that OpenTofu could not write"
 	}
 	if found, _ := filepath.Glob(d.file("events-*.jsonl")); len(found) > 0 {
@@ -164,3 +164,6 @@ func (d *Dir) TofuProcess() string { return d.file("tofu.pid") }
 
 // Events is where the supervisor writes what tofu made in this run.
 func (d *Dir) Events() string { return d.file("events-" + d.Run + ".jsonl") }
+
+// Peek says what a later run needs of a directory that this run does not take.
+func Peek(path string) string { return (&Dir{Path: path}).Kept() }

@@ -16,6 +16,9 @@ type Marker struct {
 	Host string    `json:"host"`
 	Dir  string    `json:"dir"`
 	At   time.Time `json:"at"`
+	// Settled says that the run ended in good order and left no object, so that
+	// any other may go on from here.
+	Settled bool `json:"settled,omitempty"`
 }
 
 // String says it for a person.

@@ -44,4 +44,3 @@ func (r *run) orphans(missing []ledger.Object) error {
 		"nothing was changed, they would be made twice. Remove them and say STATE_ABANDON="+missing[0].Run+
 			", or, where their ids are known, STATE_ORPHANS=import or STATE_ORPHANS=replace")
 }
-

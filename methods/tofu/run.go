@@ -105,7 +105,11 @@ func (e *Engine) place() (lock.Place, error) {
 }
 
 func (e *Engine) client() (*backend.Client, error) {
-	client, err := backend.New(e.Backend, e.Log.In("backend").Infof)
+	pace := e.pace
+	if pace.Try == 0 {
+		pace = backend.Patient
+	}
+	client, err := backend.New(e.Backend, pace, e.Log.In("backend").Infof)
 	if err != nil {
 		return nil, &report.Fault{Code: report.Usage, What: "reach the state backend", Why: err}
 	}
@@ -148,7 +152,7 @@ func (r *run) takeLock(ctx context.Context) error {
 
 // explained adds what a backend's answer usually means.
 func explained(err error) error {
-	if status, ok := errors.AsType[*backend.StatusError](err); ok && status.Hint() != "" {
+	if status, ok := errors.AsType[*backend.StatusError](err); ok {
 		return report.Fail("use the state backend", err, status.Hint())
 	}
 	if backend.Unreached(err) {

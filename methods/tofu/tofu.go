@@ -74,6 +74,8 @@ type Engine struct {
 	Keys        Keys
 	Place       lock.Place
 	StopLimit   time.Duration
+
+	pace backend.Pace // zero is backend.Patient
 }
 
 // Result is what a run did, and where the state is now.

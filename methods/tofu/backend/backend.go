@@ -46,24 +46,26 @@ type Client struct {
 	keys Keys
 	http *http.Client
 	log  func(format string, args ...any)
-	try  time.Duration
-	wait []time.Duration
+	pace Pace
 }
 
-// tryLimit bounds one request with its answer; pauses are what lies between
-// tries: a backend that restarts is worth ten seconds.
-const tryLimit = 20 * time.Second
+// Pace is how patient a client is.
+type Pace struct {
+	Try    time.Duration   // one request with its answer
+	Pauses []time.Duration // between tries
+}
 
-var pauses = []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second}
+// Patient is the pace of a run: a backend that restarts is worth some seconds.
+var Patient = Pace{Try: 20 * time.Second, Pauses: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second}}
 
 // largest bounds an answer. States of some hundred megabytes exist.
 const largest = 1 << 30
 
 // New makes a client. log gets one line a request: method, path, status, time.
-func New(k Keys, log func(format string, args ...any)) (*Client, error) {
+func New(k Keys, pace Pace, log func(format string, args ...any)) (*Client, error) {
 	transport := &http.Transport{
 		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, Proxy: nil,
-		TLSHandshakeTimeout: tryLimit, DisableCompression: true,
+		TLSHandshakeTimeout: pace.Try, DisableCompression: true,
 	}
 	if k.Authority != "" {
 		pool := x509.NewCertPool()
@@ -86,7 +88,7 @@ func New(k Keys, log func(format string, args ...any)) (*Client, error) {
 		log = func(string, ...any) {}
 	}
 	return &Client{
-		keys: k, log: log, try: tryLimit, wait: pauses,
+		keys: k, log: log, pace: pace,
 		http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}, nil
 }
@@ -119,10 +121,10 @@ func (c *Client) do(ctx context.Context, r request) (*answer, error) {
 		if err == nil && !later(got.status) {
 			return got, nil
 		}
-		if r.once || n >= len(c.wait) {
+		if r.once || n >= len(c.pace.Pauses) {
 			return got, err
 		}
-		pause := time.NewTimer(max(c.wait[n], min(after, 10*time.Second)))
+		pause := time.NewTimer(max(c.pace.Pauses[n], min(after, 10*time.Second)))
 		select {
 		case <-ctx.Done():
 			pause.Stop()
@@ -138,7 +140,7 @@ func later(status int) bool {
 }
 
 func (c *Client) exchange(ctx context.Context, r request) (*answer, time.Duration, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.try, fmt.Errorf("no answer within %s", c.try))
+	ctx, cancel := context.WithTimeoutCause(ctx, c.pace.Try, fmt.Errorf("no answer within %s", c.pace.Try))
 	defer cancel()
 	address, err := url.Parse(string(r.address))
 	if err != nil {

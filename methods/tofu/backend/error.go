@@ -56,7 +56,7 @@ func (e *StatusError) Hint() string {
 	if e.Status >= 300 && e.Status < 400 {
 		return "the backend sends elsewhere, perhaps to a page to sign in on; redirects are not followed"
 	}
-	return ""
+	return "the state backend's own log says more"
 }
 
 // Unreached tells whether the backend is not there, as opposed to being there and

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/hashicorp/terraform-exec/tfexec"
 
@@ -20,10 +19,10 @@ import (
 func (e *Engine) Destroy(ctx context.Context, d Deployment) (*Result, error) {
 	var p Plan
 	result, err := e.change(ctx, d, Destroy, func(ctx context.Context, r *run) error {
-		if r.newest.Empty() {
+		if r.newest.Empty() && len(r.orphans) == 0 {
 			return nil // an earlier run came as far as this
 		}
-		if err := r.shop.init(ctx, true); err != nil {
+		if err := r.ready(ctx); err != nil {
 			return err
 		}
 		var err error
@@ -48,13 +47,7 @@ func (r *run) left(err error, s *state.State) error {
 	if s.Encrypted {
 		return err
 	}
-	objects := s.Objects()
-	const most = 10
-	text := strings.Join(objects[:min(len(objects), most)], ", ")
-	if len(objects) > most {
-		text += fmt.Sprintf(" and %d more", len(objects)-most)
-	}
-	return fmt.Errorf("%w; still there: %s", err, text)
+	return fmt.Errorf("%w; still there: %s", err, listed(s.Objects()))
 }
 
 // detach removes an empty state from the backend.

@@ -18,7 +18,7 @@ import (
 
 // TestMain lets the test's own binary be the supervisor, as a program's is.
 func TestMain(m *testing.M) {
-	if code, ours := supervisor.Main(os.Args, os.Environ()); ours {
+	if code, ours := supervisor.Main(os.Args); ours {
 		os.Exit(code)
 	}
 	os.Exit(m.Run())

@@ -197,6 +197,9 @@ func (r *run) resume() error {
 		return err
 	}
 	r.log.Infof("going on with the bootstrap of %s", r.remote.Marker)
+	if objects := r.newest.Objects(); r.abandoned(r.remote.Marker) && len(objects) > 0 {
+		r.log.Infof("its state tells of %s", listed(objects))
+	}
 	r.marker = r.mark()
 	return nil
 }

@@ -1,8 +1,12 @@
 package tofu
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-exec/tfexec"
 
 	"fediversity.eu/slipway/methods/tofu/ledger"
 	"fediversity.eu/slipway/methods/tofu/state"
@@ -32,15 +36,75 @@ func (r *run) count() error {
 		}
 		return false
 	})
-	if len(missing) == 0 {
+	if r.id.Verb == Import {
+		// It makes nothing, and takes in one of them at a time.
+		r.missing = missing
 		return nil
 	}
-	return r.orphans(missing)
+	unknown := slices.ContainsFunc(missing, func(o ledger.Object) bool { return o.ID == "" })
+	if len(missing) == 0 || r.engine.Keys.Orphans != refuseOrphans && !unknown {
+		r.orphans = missing
+		return nil
+	}
+	hint := "nothing was changed: they would be made twice. Remove what is there of them and say STATE_ABANDON=" + missing[0].Run
+	if !unknown {
+		hint += ", or take them in with STATE_ORPHANS=import or replace"
+	}
+	return report.Refuse("use the state", fmt.Errorf("a killed run made what is in no state: %s", named(missing)), hint)
 }
 
-// orphans refuses objects that are in no state.
-func (r *run) orphans(missing []ledger.Object) error {
-	return report.Refuse("use the state", fmt.Errorf("a killed run made objects that are in no state: %s", named(missing)),
-		"nothing was changed, they would be made twice. Remove them and say STATE_ABANDON="+missing[0].Run+
-			", or, where their ids are known, STATE_ORPHANS=import or STATE_ORPHANS=replace")
+// keepsEvents tells whether the next run must compare again.
+func (r *run) keepsEvents() bool {
+	return r.lost || slices.ContainsFunc(r.missing, func(o ledger.Object) bool { return !r.newest.Holds(o.Address, o.ID) })
+}
+
+// What STATE_ORPHANS may say.
+const (
+	refuseOrphans  = "refuse"
+	replaceOrphans = "replace"
+)
+
+// ready prepares the folder, and takes in the objects that killed runs made and
+// that are in no state.
+func (r *run) ready(ctx context.Context) error {
+	if err := r.shop.init(ctx, true); err != nil {
+		return err
+	}
+	for _, o := range r.orphans {
+		r.log.Infof("taking in %s, which a killed run made", o)
+		if err := r.shop.take(ctx, o.Address, o.ID); err != nil {
+			return report.Fail("take in "+o.String(), err, "where it can't be imported, remove it and say STATE_ABANDON="+o.Run)
+		}
+	}
+	return nil
+}
+
+// replaced are the plan's options for objects that are to be made again.
+func (r *run) replaced() []tfexec.PlanOption {
+	var opts []tfexec.PlanOption
+	if r.engine.Keys.Orphans == replaceOrphans {
+		for _, o := range r.orphans {
+			opts = append(opts, tfexec.Replace(o.Address))
+		}
+	}
+	return opts
+}
+
+// named lists objects for a line.
+func named(objects []ledger.Object) string {
+	names := make([]string, len(objects))
+	for i, o := range objects {
+		names[i] = o.String()
+	}
+	return listed(names)
+}
+
+// listed is the start of a list, and how many more there are.
+func listed(names []string) string {
+	const most = 10
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return text
 }

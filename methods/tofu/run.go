@@ -3,7 +3,6 @@ package tofu
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"time"
 
@@ -29,10 +28,13 @@ type run struct {
 	shop   *workshop
 	broker *broker.Broker
 
-	remote *state.State // what the backend is known to have; nil is none
-	newest *state.State // what the journal has, which OpenTofu goes on from
-	behind error        // why the backend does not have the newest
-	lost   bool         // an OpenTofu did not end by itself
+	remote  *state.State    // what the backend is known to have; nil is none
+	newest  *state.State    // what the journal has, which OpenTofu goes on from
+	orphans []ledger.Object // made by killed runs, to be taken in
+	missing []ledger.Object // made by killed runs, left for a later run
+
+	behind error // why the backend does not have the newest
+	lost   bool  // an OpenTofu did not end by itself
 	cancel context.CancelCauseFunc
 }
 
@@ -266,18 +268,3 @@ func (r *run) result() *Result {
 
 // errored is where OpenTofu writes what it could not hand over.
 func (r *run) errored() string { return filepath.Join(r.shop.tf.WorkingDir(), "errored.tfstate") }
-
-func named(objects []ledger.Object) string {
-	const most = 10
-	text := ""
-	for i, o := range objects {
-		if i == most {
-			return text + fmt.Sprintf(" and %d more", len(objects)-most)
-		}
-		if i > 0 {
-			text += ", "
-		}
-		text += o.String()
-	}
-	return text
-}

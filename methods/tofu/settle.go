@@ -30,10 +30,7 @@ func (r *run) settle(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.lost {
-		return nil // its events stay for the next run to compare
-	}
-	return r.dir.Clear()
+	return r.dir.Clear(r.keepsEvents())
 }
 
 // late takes in what OpenTofu could not hand over, be it that the broker was

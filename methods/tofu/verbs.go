@@ -35,11 +35,11 @@ func (e *Engine) Refresh(ctx context.Context, d Deployment) (*Result, error) {
 func (e *Engine) planned(ctx context.Context, d Deployment, verb string, opts ...tfexec.PlanOption) (*Result, error) {
 	var p Plan
 	result, err := e.change(ctx, d, verb, func(ctx context.Context, r *run) error {
-		if err := r.shop.init(ctx, true); err != nil {
+		if err := r.ready(ctx); err != nil {
 			return err
 		}
 		var err error
-		if p, err = r.shop.plan(ctx, opts...); err != nil {
+		if p, err = r.shop.plan(ctx, append(opts, r.replaced()...)...); err != nil {
 			return err
 		}
 		r.log.Infof("plan: %s", p)

@@ -2,6 +2,7 @@ package env
 
 import (
 	"maps"
+	"os"
 	"slices"
 )
 
@@ -55,3 +56,8 @@ func (e Environment) Child(own map[string]string) []string {
 	}
 	return entries
 }
+
+// Inherited returns this process's whole environment. It is for a process that
+// stands between a program of ours and a child, whose environment Child composed
+// already, and for nothing else.
+func Inherited() []string { return os.Environ() }

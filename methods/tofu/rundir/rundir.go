@@ -116,7 +116,7 @@ func (d *Dir) Close(private bool) error {
 	if d.Kept() != "" {
 		return nil
 	}
-	if err := d.Clear(); err != nil || !private {
+	if err := d.Clear(false); err != nil || !private {
 		return err
 	}
 	return os.RemoveAll(d.Path)
@@ -137,10 +137,14 @@ func (d *Dir) Kept() string {
 }
 
 // Clear removes what earlier runs and this one left: the state is where it
-// belongs.
-func (d *Dir) Clear() error {
+// belongs. The events stay where they tell of what is in no state.
+func (d *Dir) Clear(keepEvents bool) error {
+	patterns := []string{"run-*", "journal/*", pendingName, "tofu.pid"}
+	if !keepEvents {
+		patterns = append(patterns, "events-*.jsonl")
+	}
 	var faults []error
-	for _, pattern := range []string{"run-*", "events-*.jsonl", "journal/*", pendingName, "tofu.pid"} {
+	for _, pattern := range patterns {
 		found, _ := filepath.Glob(d.file(pattern))
 		for _, path := range found {
 			faults = append(faults, os.RemoveAll(path))

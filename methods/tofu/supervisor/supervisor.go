@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/targets/env"
 )
 
 // Name is the file name under which this program is the supervisor, and
@@ -57,14 +58,14 @@ func init() {
 func called(args []string) bool { return len(args) > 0 && filepath.Base(args[0]) == Name }
 
 // Main is the supervisor, when the program is called by its name; otherwise ours
-// is false. A main calls it before everything else, with its own arguments and
-// environment, and exits with code.
-func Main(args, environment []string) (code int, ours bool) {
+// is false. A main calls it before everything else, with its own arguments, and
+// exits with code.
+func Main(args []string) (code int, ours bool) {
 	if !called(args) {
 		return 0, false
 	}
 	deafen()
-	code, err := supervise(args, environment)
+	code, err := supervise(args, env.Inherited())
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "supervise OpenTofu:", err)
 	}

@@ -39,6 +39,7 @@ type Answer struct {
 	Status int
 	Body   string
 	Header map[string]string
+	Then   func() // what happens between the deed and the answer
 }
 
 // Fault looks at the n-th request, counted from 1. It returns nil to let it pass.
@@ -143,6 +144,9 @@ func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if answer, took := fault(r, n); answer != nil {
 			if took {
 				b.do(r, body)
+			}
+			if answer.Then != nil {
+				answer.Then()
 			}
 			answer.write(w)
 			return

@@ -26,7 +26,9 @@ func (r *run) count() error {
 		return report.Refuse("compare what killed runs made with the state", err, "nothing was changed")
 	}
 	missing := slices.DeleteFunc(l.Missing(r.newest), func(o ledger.Object) bool {
-		if o.Run == r.engine.Keys.Abandon {
+		// Where the others are taken in, it is only those of unknown fate that the
+		// caller speaks of.
+		if o.Run == r.engine.Keys.Abandon && (o.ID == "" || r.engine.Keys.Orphans == refuseOrphans) {
 			r.log.Warnf("forgetting %s: STATE_ABANDON says that it is gone", o)
 			return true
 		}
@@ -46,9 +48,10 @@ func (r *run) count() error {
 		r.orphans = missing
 		return nil
 	}
-	hint := "nothing was changed: they would be made twice. Remove what is there of them and say STATE_ABANDON=" + missing[0].Run
-	if !unknown {
-		hint += ", or take them in with STATE_ORPHANS=import or replace"
+	hint := "nothing was changed: they would be made twice. Remove what is there of them and say STATE_ABANDON=" + missing[0].Run +
+		", or take in those with an id by STATE_ORPHANS=import or replace"
+	if unknown {
+		hint += ", after removing those of unknown fate, and with STATE_ABANDON"
 	}
 	return report.Refuse("use the state", fmt.Errorf("a killed run made what is in no state: %s", named(missing)), hint)
 }

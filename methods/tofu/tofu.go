@@ -35,7 +35,7 @@ type Keys struct {
 	Owner      string     `env:"STATE_LOCK_OWNER" desc:"name under which this deployment takes locks, instead of its own; everybody who tries the lock sees it"`
 	Takeover   string     `env:"STATE_LOCK_TAKEOVER" desc:"id of a lock whose run is certainly over, or own for any lock of this deployment"`
 	Orphans    string     `env:"STATE_ORPHANS,default=refuse" oneof:"refuse,import,replace" desc:"what to do with objects that a killed run made and that are in no state: refuse names them, import takes them in by their id, replace removes and makes them again"`
-	Abandon    string     `env:"STATE_ABANDON" desc:"name of a run that was killed, to forget what it left: whoever sets it has looked for its objects and removed them"`
+	Abandon    string     `env:"STATE_ABANDON" desc:"name of a run that was killed, to forget what it left: whoever sets it has looked for its objects and removed them; with STATE_ORPHANS=import or replace, only those whose fate is unknown"`
 	Encryption env.Secret `env:"TF_ENCRYPTION" desc:"OpenTofu's state encryption, as it documents it"`
 	PlanExit   string     `env:"PLAN_EXIT,default=plain" oneof:"plain,detailed" desc:"exit code of plan when there are changes: 0, or 2 with detailed"`
 }

@@ -14,7 +14,9 @@ import (
 	"github.com/hashicorp/terraform-exec/tfexec"
 
 	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/internal/wait"
 	"fediversity.eu/slipway/methods/tofu/broker"
+	"fediversity.eu/slipway/methods/tofu/rundir"
 	"fediversity.eu/slipway/methods/tofu/supervisor"
 	"fediversity.eu/slipway/targets/report"
 )
@@ -23,6 +25,7 @@ import (
 // it may see.
 type workshop struct {
 	dir     string
+	place   place
 	tf      *tfexec.Terraform
 	control *supervisor.Control
 	env     map[string]string
@@ -41,7 +44,7 @@ const backendFile = `{"terraform":{"backend":{"http":{}}}}`
 
 // open furnishes a workshop; b is nil where no state is needed.
 func (e *Engine) open(ctx context.Context, d Deployment, dir string, p place, b *broker.Broker) (*workshop, error) {
-	w := &workshop{dir: dir, log: e.Log, limit: e.StopLimit, closed: make(chan struct{})}
+	w := &workshop{dir: dir, place: p, log: e.Log, limit: e.StopLimit, closed: make(chan struct{})}
 	if w.limit == 0 {
 		w.limit = stopLimit
 	}
@@ -167,6 +170,9 @@ func (w *workshop) run(ctx context.Context, what string, command func(context.Co
 	w.control.Begin()
 	err := command(context.WithoutCancel(ctx))
 	last := w.control.Last()
+	if !last.ByItself {
+		w.bury(ctx)
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -182,6 +188,16 @@ func (w *workshop) run(ctx context.Context, what string, command func(context.Co
 		err = fmt.Errorf("OpenTofu ended with %d", last.Code)
 	}
 	return fmt.Errorf("%s: %w", what, shortened(err))
+}
+
+// bury waits for a tofu whose supervisor was killed: the kernel asked it to stop.
+func (w *workshop) bury(ctx context.Context) {
+	err := wait.For{What: "an OpenTofu without a supervisor", Limit: w.limit}.Until(context.WithoutCancel(ctx), func(context.Context) error {
+		return rundir.Gone(w.place.process)
+	})
+	if err != nil {
+		w.log.Warnf("%v", err)
+	}
 }
 
 // shortened leaves the first paragraph of what OpenTofu wrote for people.

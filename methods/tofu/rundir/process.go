@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 )
 
 // Process names a process for Lives: its number, when it started, and in which
@@ -29,6 +30,21 @@ func Lives(name string) bool {
 	}
 	now, err := Process(pid)
 	return err == nil && now == name
+}
+
+// End ends what a process that is gone left in its group: children of a tofu that
+// was killed go on making, and nobody hears of it. A process that lives is left
+// alone, and so is everything after a boot.
+func End(name string) {
+	var pid int
+	var start, boot string
+	if _, err := fmt.Sscan(name, &pid, &start, &boot); err != nil || Lives(name) {
+		return
+	}
+	now, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err == nil && boot == string(bytes.TrimSpace(now)) && pid > 1 {
+		_ = syscall.Kill(-pid, syscall.SIGKILL)
+	}
 }
 
 func start(pid int) (string, error) {

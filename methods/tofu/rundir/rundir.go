@@ -102,10 +102,21 @@ func (d *Dir) alone() error {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return errors.New("its supervisor is still there")
 	}
-	text, err := os.ReadFile(d.TofuProcess())
-	if err == nil && Lives(strings.TrimSpace(string(text))) {
-		return errors.New("process " + string(text) + " is still there")
+	return Gone(d.TofuProcess())
+}
+
+// Gone is nil when the process that a file names is no more, and then nothing of
+// its group is either.
+func Gone(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil //nolint:nilerr // none is written down
 	}
+	name := strings.TrimSpace(string(text))
+	if Lives(name) {
+		return errors.New("process " + name + " is still there")
+	}
+	End(name)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/terraform-exec/tfexec"
@@ -160,6 +161,9 @@ func (d Deployment) forbidden() (map[string]string, error) {
 	return all, nil
 }
 
+// killed is the exit code of an OpenTofu that a signal ended.
+const killed = 128 + int(syscall.SIGKILL)
+
 // run lets terraform-exec run one command. Its context is not ours, since
 // terraform-exec's own way of stopping is broken in several ways; the supervisor
 // is told instead. The error is what the supervisor saw, in OpenTofu's words.
@@ -178,6 +182,9 @@ func (w *workshop) run(ctx context.Context, what string, command func(context.Co
 	}
 	if err == nil && last.ByItself {
 		return nil
+	}
+	if last.Code == killed {
+		return report.Fail(what, errors.New("OpenTofu was killed"), "the next run compares what it made with the state")
 	}
 	if said != nil {
 		if words := said(); words != nil {

@@ -65,7 +65,7 @@ func TestColdStartThatFailed(t *testing.T) {
 	})
 	t.Run("with nothing made is gone on with from anywhere", func(t *testing.T) {
 		w := newWorld(t, fakestate.GitLab)
-		w.write("resource \"terraform_data\" \"bad\" {\n  lifecycle {\n    precondition {\n      condition     = false\n      error_message = \"not today\"\n    }\n  }\n}\n")
+		w.write("resource \"terraform_data\" \"bad\" {\n  lifecycle {\n    precondition {\n      condition     = terraform.workspace == \"another\"\n      error_message = \"not today\"\n    }\n  }\n}\n")
 		o := w.run(cold, "apply")
 		assert.Equal(t, o.code, report.Failed)
 		assert.Assert(t, contains(o.stderr, "not today"), o.stderr)

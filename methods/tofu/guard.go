@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -230,11 +229,11 @@ func (r *run) seed(ctx context.Context) error {
 		return nil
 	}
 	if err := r.forward(ctx, r.newest); err != nil {
-		// Nothing is made yet, so that nothing is lost with it.
-		return errors.Join(report.Fail("write the first state", err, "nothing was made"), r.dir.Stored(), r.forget())
+		failed := report.Fail("write the first state", err, "nothing was made")
+		if _, answered := errors.AsType[*backend.StatusError](err); answered && !backend.Unreached(err) {
+			return errors.Join(failed, r.dir.Stored()) // it is not there, and will not be
+		}
+		return failed
 	}
 	return nil
 }
-
-// forget drops what this run has written down for itself.
-func (r *run) forget() error { return os.RemoveAll(r.dir.Events()) }

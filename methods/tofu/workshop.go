@@ -106,8 +106,9 @@ func (e *Engine) open(ctx context.Context, d Deployment, dir string, p place, b 
 	}
 	// One request to stop, then force.
 	w.stop = context.AfterFunc(ctx, func() {
-		w.log.Infof("stopping OpenTofu: it ends what it is at and writes its state")
-		w.control.Stop()
+		if w.control.Stop() {
+			w.log.Infof("stopping OpenTofu: it ends what it is at and writes its state")
+		}
 		force := time.NewTimer(w.limit)
 		defer force.Stop()
 		select {
@@ -226,7 +227,10 @@ func shortened(err error) error {
 
 // init prepares the folder. It never migrates anything: the folder is new.
 func (w *workshop) init(ctx context.Context, withState bool) error {
-	return w.run(ctx, "init", func(ctx context.Context) error { return w.tf.Init(ctx, tfexec.Backend(withState)) }, nil)
+	s := &stream{log: w.log.In("init")}
+	return w.run(ctx, "init", func(ctx context.Context) error {
+		return w.tf.InitJSON(ctx, s, tfexec.Backend(withState))
+	}, func() error { _, err := s.result(); return err })
 }
 
 // output runs a command that terraform-exec lacks.

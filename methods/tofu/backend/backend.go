@@ -112,14 +112,20 @@ type answer struct {
 }
 
 // do tries a request until it is answered with something else than "try later".
+// One that changes something is not let go of when ctx ends: it could be done
+// after we have looked what became of it.
 func (c *Client) do(ctx context.Context, r request) (*answer, error) {
+	within := ctx
+	if r.method != http.MethodGet {
+		within = context.WithoutCancel(ctx)
+	}
 	for n := 0; ; n++ {
-		got, after, err := c.exchange(ctx, r)
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
+		got, after, err := c.exchange(within, r)
 		if err == nil && !later(got.status) {
 			return got, nil
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
 		if r.once || n >= len(c.pace.Pauses) {
 			return got, err

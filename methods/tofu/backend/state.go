@@ -35,14 +35,13 @@ var lag = []time.Duration{0, 200 * time.Millisecond, time.Second, 2 * time.Secon
 // Put writes the state and reads it back. What is read decides: equal means
 // stored, whatever the write was answered with (a lost answer, a refusal of what
 // is there already), and unequal means not stored, whatever it was answered with
-// (a redirect, a proxy that says yes to everything).
+// (a redirect, a proxy that says yes to everything). The end of ctx does not cut
+// it short, or nobody would know.
 func (c *Client) Put(ctx context.Context, lock string, body []byte) error {
+	ctx = context.WithoutCancel(ctx)
 	got, sent := c.do(ctx, request{method: c.keys.UpdateMethod, address: c.keys.Address, lock: lock, body: body})
 	if sent == nil && !slices.Contains([]int{http.StatusOK, http.StatusCreated, http.StatusNoContent}, got.status) {
 		sent = got.failed(c.keys.UpdateMethod)
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
 	}
 	var read error
 	for i, pause := range lag {

@@ -92,19 +92,22 @@ func (c *Control) hear(conn net.Conn, ended chan<- struct{}) {
 	}
 }
 
-// Stop asks the present tofu to end well, and lets no other start.
-func (c *Control) Stop() { c.say(wordStop) }
+// Stop asks the present tofu to end well, and lets no other start. It says
+// whether there is one.
+func (c *Control) Stop() bool { return c.say(wordStop) }
 
 // Force ends the present tofu and all that it started, at once.
 func (c *Control) Force() { c.say(wordForce) }
 
-func (c *Control) say(word string) {
+func (c *Control) say(word string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopped = true
-	if c.conn != nil {
-		_, _ = io.WriteString(c.conn, word)
+	if c.conn == nil {
+		return false
 	}
+	_, err := io.WriteString(c.conn, word)
+	return err == nil
 }
 
 // Begin forgets how the tofu before ended.

@@ -131,7 +131,8 @@ func (r *run) recover(ctx context.Context) error {
 		return nil
 	}
 	if err := r.forward(ctx, newest.State); err != nil {
-		return report.Fail("recover what an earlier run left", err, "the state is NOT in the backend; it is in "+newest.Path+", and the next run tries again")
+		r.behind = err
+		return report.Fail("recover what an earlier run left", explained(err), "the state is NOT in the backend; it is in "+newest.Path+", and the next run tries again")
 	}
 	return nil
 }

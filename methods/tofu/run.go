@@ -59,6 +59,9 @@ func (e *Engine) change(ctx context.Context, d Deployment, verb string, work fun
 		return nil, err
 	}
 	if err := r.prepare(ctx, verb); err != nil {
+		if r.behind != nil {
+			return nil, err // the lock stays: nobody may work on the older state
+		}
 		return nil, errors.Join(err, r.giveBack(ctx))
 	}
 	err = work(ctx, r)

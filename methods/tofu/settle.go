@@ -22,7 +22,7 @@ func (r *run) settle(ctx context.Context) error {
 		return err
 	}
 	if err := r.store(ctx); err != nil {
-		return report.Fail("bring the state into the backend", err, fmt.Sprintf(
+		return report.Fail("bring the state into the backend", explained(err), fmt.Sprintf(
 			"the state is NOT in the backend; it is in %s/journal (serial %d). The next run from here with the same STATE_PHASE brings it there", r.dir.Path, r.newest.Serial))
 	}
 	if r.id.Verb == Destroy && r.newest.Empty() && !r.lost {

@@ -45,6 +45,7 @@ const backendFile = `{"terraform":{"backend":{"http":{}}}}`
 
 // open furnishes a workshop; b is nil where no state is needed.
 func (e *Engine) open(ctx context.Context, d Deployment, dir string, p place, b *broker.Broker) (*workshop, error) {
+	e.note()
 	w := &workshop{dir: dir, place: p, log: e.Log, limit: e.StopLimit, closed: make(chan struct{})}
 	if w.limit == 0 {
 		w.limit = stopLimit

@@ -137,7 +137,7 @@ func (r *Run) Bench(ctx context.Context) error {
 	lines := r.Log.In("bench").Lines()
 	defer func() { _ = lines.Close() }()
 	bench := r.tools.Go(r.Environment, r.module, r.own(),
-		"test", "-tags", "checks", "-run", "^$", "-bench", ".", "-benchtime", "5x", "-timeout", "60m", "./checks/bench")
+		"test", "-tags", "checks", "-run", "^$", "-bench", ".", "-benchtime", "5x", "-timeout", "60m", "./checks/bench", "./checks/integrations")
 	bench.Stdout, bench.Stderr, bench.Grace = r.Out, lines, testGrace
 	return bench.Run(ctx)
 }

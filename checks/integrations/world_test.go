@@ -76,6 +76,9 @@ var opentofu = sync.OnceValues(func() (*binary.Tofu, error) {
 	return binary.Find(context.Background(), env.Process(), binary.Keys{}, tools, report.NewLog(report.Plain(os.Stderr)))
 })
 
+// cacheDir is where the built OpenTofu is.
+func cacheDir() (string, error) { return env.Process().CacheDir() }
+
 func newWorld(t *testing.T, way string) *world {
 	t.Helper()
 	if _, err := opentofu(); err != nil {
@@ -83,7 +86,7 @@ func newWorld(t *testing.T, way string) *world {
 	}
 	_, err := built()
 	assert.NilError(t, err)
-	cache, err := env.Process().CacheDir()
+	cache, err := cacheDir()
 	assert.NilError(t, err)
 	w := &world{Backend: fakestate.New(way), t: t, dir: t.TempDir(), cache: cache}
 	t.Cleanup(w.Close)

@@ -44,7 +44,7 @@ func (e *Engine) Destroy(ctx context.Context, d Deployment) (*Result, error) {
 
 // left says what a destroy did not remove.
 func (r *run) left(err error, s *state.State) error {
-	if s.Encrypted {
+	if s.Sealed {
 		return err
 	}
 	return fmt.Errorf("%w; still there: %s", err, listed(s.Objects()))
@@ -72,7 +72,7 @@ func (r *run) detach(ctx context.Context) error {
 	if err := r.giveBack(ctx); err != nil {
 		return err
 	}
-	f, err := look(ctx, r.client)
+	f, err := r.engine.look(ctx, r.d, r.client)
 	if err != nil {
 		return fail(err)
 	}

@@ -22,13 +22,19 @@ type found struct {
 }
 
 // look reads the state and says what it is. GET is the only request.
-func look(ctx context.Context, client *backend.Client) (found, error) {
+func (e *Engine) look(ctx context.Context, d Deployment, client *backend.Client) (found, error) {
 	body, present, err := client.Get(ctx)
 	if err != nil {
 		return found{}, explained(fmt.Errorf("read the state: %w", err))
 	}
 	var f found
 	f.kind, f.state, f.why = state.Judge(present, body)
+	if f.state != nil && f.state.Sealed {
+		if err := e.unseal(ctx, d, f.state); err != nil {
+			return found{}, err
+		}
+		f.kind = f.state.Kind()
+	}
 	return f, nil
 }
 
@@ -69,7 +75,7 @@ func (r *run) read(ctx context.Context) error {
 	if r.lock == nil {
 		return nil
 	}
-	f, err := look(ctx, r.client)
+	f, err := r.engine.look(ctx, r.d, r.client)
 	if err != nil {
 		return err
 	}
@@ -109,9 +115,7 @@ func (r *run) recover(ctx context.Context) error {
 	case there.Lineage != newest.State.Lineage:
 		return r.conflict(newest, "other lineage: the backend has "+there.Lineage)
 	case there.Serial > newest.State.Serial:
-		if r.marker == nil && there.Marker == nil {
-			return r.conflict(newest, fmt.Sprintf("the backend has gone on to serial %d", there.Serial))
-		}
+		return r.conflict(newest, fmt.Sprintf("the backend has gone on to serial %d", there.Serial))
 	case there.Serial == newest.State.Serial && there.Marker == nil && !state.Equal(there.Raw, newest.State.Raw):
 		return r.conflict(newest, "the backend has another version of the same serial")
 	case there.Serial == newest.State.Serial:
@@ -127,7 +131,7 @@ func (r *run) recover(ctx context.Context) error {
 		return err
 	}
 	r.newest = newest.State
-	if r.lock == nil || r.marker != nil && newest.State.Encrypted {
+	if r.lock == nil || r.marker != nil && newest.State.Encrypted && r.remote != nil {
 		return nil
 	}
 	if err := r.forward(ctx, newest.State); err != nil {
@@ -149,7 +153,7 @@ func (r *run) guard(ctx context.Context, verb string) error {
 	if k.Phase == steady {
 		f := found{kind: state.Absent, state: r.remote}
 		if r.remote != nil {
-			f.kind, f.state, _ = state.Judge(true, r.remote.Raw)
+			f.kind = r.remote.Kind()
 		}
 		if err := k.check(f, verb); err != nil {
 			return err
@@ -189,12 +193,15 @@ func steadyKeys(k Keys) Keys {
 
 // resume goes on with a bootstrap from what the backend has of it.
 func (r *run) resume() error {
-	raw, err := state.Unmarked(r.remote.Raw)
-	if err != nil {
-		return err
-	}
-	if r.newest, err = state.Parse(raw); err != nil {
-		return err
+	r.newest = r.remote // OpenTofu drops the marker by itself
+	if !r.remote.Encrypted {
+		raw, err := state.Unmarked(r.remote.Raw)
+		if err != nil {
+			return err
+		}
+		if r.newest, err = state.Parse(raw); err != nil {
+			return err
+		}
 	}
 	r.log.Infof("going on with the bootstrap of %s", r.remote.Marker)
 	if objects := r.newest.Objects(); r.abandoned(r.remote.Marker) && len(objects) > 0 {
@@ -216,11 +223,12 @@ func (r *run) seed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plain, err := state.Unmarked(raw)
-	if err != nil {
-		return err
+	if r.engine.Keys.Encryption.IsSet() {
+		r.newest, err = r.engine.seal(ctx, r.d, raw)
+	} else if raw, err = state.Unmarked(raw); err == nil {
+		r.newest, err = state.Parse(raw)
 	}
-	if r.newest, err = state.Parse(plain); err != nil {
+	if err != nil {
 		return err
 	}
 	if _, err := r.dir.Keep(r.newest, r.marker); err != nil {

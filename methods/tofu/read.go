@@ -21,7 +21,7 @@ import (
 // reading is the way of every verb that changes nothing: no lock, one GET, a
 // folder of its own that goes with it, and a broker that takes nothing.
 func (e *Engine) reading(ctx context.Context, d Deployment, verb string, work func(context.Context, *workshop) error) (found *state.State, err error) {
-	s, err := e.readable(ctx, verb)
+	s, err := e.readable(ctx, d, verb)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (e *Engine) private(ctx context.Context, d Deployment, b *broker.Broker, wo
 
 // readable is the state, if it may be read: nothing newer lies in the run
 // directory, and it is the one expected.
-func (e *Engine) readable(ctx context.Context, verb string) (*state.State, error) {
+func (e *Engine) readable(ctx context.Context, d Deployment, verb string) (*state.State, error) {
 	path, _, err := e.dir()
 	if err != nil {
 		return nil, err
@@ -64,19 +64,22 @@ func (e *Engine) readable(ctx context.Context, verb string) (*state.State, error
 		return nil, err
 	}
 	defer client.Close()
-	f, err := look(ctx, client)
+	f, err := e.look(ctx, d, client)
 	if err != nil {
 		return nil, err
 	}
 	if verb == PlanVerb && e.Keys.Phase != steady && f.kind == state.Absent {
-		return e.imagined()
+		return e.imagined(ctx, d)
 	}
 	return f.state, e.Keys.check(f, verb)
 }
 
 // imagined is the first state of a cold start, as a plan sees it.
-func (e *Engine) imagined() (*state.State, error) {
+func (e *Engine) imagined(ctx context.Context, d Deployment) (*state.State, error) {
 	raw, err := state.Seed(uuid.NewString(), e.Tofu.Version, &state.Marker{Run: "plan"})
+	if err == nil && e.Keys.Encryption.IsSet() {
+		return e.seal(ctx, d, raw)
+	}
 	if err == nil {
 		raw, err = state.Unmarked(raw)
 	}

@@ -189,6 +189,11 @@ func (r *run) prepare(ctx context.Context, verb string) error {
 	if err := r.recover(ctx); err != nil {
 		return err
 	}
+	if r.newest != nil {
+		if err := r.engine.unseal(ctx, r.d, r.newest); err != nil {
+			return err
+		}
+	}
 	if err := r.guard(ctx, verb); err != nil {
 		return err
 	}
@@ -226,7 +231,7 @@ func (r *run) take(ctx context.Context, s *state.State) error {
 
 // forward puts a version into the backend: within a bootstrap with the marker.
 func (r *run) forward(ctx context.Context, s *state.State) error {
-	if r.marker != nil {
+	if r.marker != nil && !s.Encrypted {
 		raw, err := state.Marked(s.Raw, r.marker)
 		if err != nil {
 			return err

@@ -21,6 +21,9 @@ func (r *run) settle(ctx context.Context) error {
 	if err := r.late(); err != nil {
 		return err
 	}
+	if err := r.engine.unseal(ctx, r.d, r.newest); err != nil {
+		r.log.Warnf("%v", err) // what it holds is not known, and it is stored all the same
+	}
 	if err := r.store(ctx); err != nil {
 		return report.Fail("bring the state into the backend", explained(err), fmt.Sprintf(
 			"the state is NOT in the backend; it is in %s/journal (serial %d). The next run from here with the same STATE_PHASE brings it there", r.dir.Path, r.newest.Serial))
@@ -29,6 +32,9 @@ func (r *run) settle(ctx context.Context) error {
 		if err := r.detach(ctx); err != nil {
 			return err
 		}
+	}
+	if r.marker != nil && r.newest.Encrypted {
+		return nil
 	}
 	return r.dir.Clear(r.keepsEvents())
 }
@@ -79,11 +85,12 @@ func (r *run) store(ctx context.Context) error {
 			return err
 		}
 	}
-	unended := r.marker
 	if r.unfinished() {
-		if r.newest.Empty() && !r.lost {
-			unended.Settled = true
+		if r.newest.Encrypted {
+			r.log.Warnf("the bootstrap has not ended: it goes on from here, with STATE_PHASE=cold")
+			return nil // the marker stays in the first version, and this one in the journal
 		}
+		r.marker.Settled = r.newest.Empty() && !r.lost
 		r.newest = final
 		return r.keepAndForward(ctx)
 	}
@@ -114,7 +121,7 @@ func (r *run) arrive(ctx context.Context) error {
 		return err
 	}
 	r.lock = l
-	f, err := look(ctx, r.client)
+	f, err := r.engine.look(ctx, r.d, r.client)
 	switch {
 	case err != nil:
 		return err

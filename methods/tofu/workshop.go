@@ -33,7 +33,9 @@ type workshop struct {
 	log     *report.Log
 	limit   time.Duration
 	stop    func() bool
-	closed  chan struct{}
+
+	prepared string // where OpenTofu's own folder may lie ready
+	closed   chan struct{}
 }
 
 // place names the files of a workshop that are a run's and not the folder's.
@@ -46,7 +48,7 @@ const backendFile = `{"terraform":{"backend":{"http":{}}}}`
 // open furnishes a workshop; b is nil where no state is needed.
 func (e *Engine) open(ctx context.Context, d Deployment, dir string, p place, b *broker.Broker) (*workshop, error) {
 	e.note()
-	w := &workshop{dir: dir, place: p, log: e.Log, limit: e.StopLimit, closed: make(chan struct{})}
+	w := &workshop{dir: dir, place: p, log: e.Log, limit: e.StopLimit, closed: make(chan struct{}), prepared: e.prepared(d, b != nil)}
 	if w.limit == 0 {
 		w.limit = stopLimit
 	}
@@ -133,6 +135,7 @@ func (w *workshop) Close() error {
 func (e *Engine) childEnvironment(d Deployment, dir, rc string) map[string]string {
 	own := map[string]string{
 		"HOME": dir, "TMPDIR": filepath.Join(dir, "tmp"), "TF_CLI_CONFIG_FILE": rc, "CHECKPOINT_DISABLE": "1",
+		"TF_DATA_DIR": filepath.Join(dir, "data"),
 	}
 	maps.Copy(own, d.Env)
 	if e.Keys.Encryption.IsSet() {
@@ -224,14 +227,6 @@ func shortened(err error) error {
 		kept = kept[:most]
 	}
 	return errors.New(strings.Join(kept, ": "))
-}
-
-// init prepares the folder. It never migrates anything: the folder is new.
-func (w *workshop) init(ctx context.Context, withState bool) error {
-	s := &stream{log: w.log.In("init")}
-	return w.run(ctx, "init", func(ctx context.Context) error {
-		return w.tf.InitJSON(ctx, s, tfexec.Backend(withState))
-	}, func() error { _, err := s.result(); return err })
 }
 
 // output runs a command that terraform-exec lacks.

@@ -47,10 +47,7 @@ func Start(path, run string) error {
 	if err != nil {
 		return fmt.Errorf("start the record of events: %w", err)
 	}
-	_, err = file.Write(append(text, '\n'))
-	if err == nil {
-		err = file.Sync()
-	}
+	_, err = file.Write(append(text, '\n')) // synced with the first event
 	return errors.Join(err, file.Close())
 }
 

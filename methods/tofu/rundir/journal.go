@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -13,8 +14,8 @@ import (
 )
 
 const (
-	pendingName = "pending"
-	errored     = "errored.tfstate" // OpenTofu's name for what it could not write
+	markerName = "bootstrap"       // in the journal
+	errored    = "errored.tfstate" // OpenTofu's name for what it could not write
 )
 
 // Version is a state that an earlier run left here.
@@ -23,51 +24,73 @@ type Version struct {
 	Path  string
 }
 
-// note says which version is not in the backend yet, and of which bootstrap it is.
-type note struct {
-	Version string
-	Marker  *state.Marker
-}
-
-// Keep writes a version of the state into the journal, and notes that it is not
-// in the backend yet; m is the bootstrap that it belongs to, if any. When it
-// returns, both survive a loss of power.
+// Keep writes a version of the state into the journal: what lies there is not
+// known to be in the backend. m is the bootstrap that it belongs to, if any. When
+// it returns, both survive a loss of power.
 func (d *Dir) Keep(s *state.State, m *state.Marker) (path string, err error) {
-	name := fmt.Sprintf("%s-%d.json", s.Lineage, s.Serial)
-	path = filepath.Join(d.journal(), name)
+	if err := d.mark(m); err != nil {
+		return "", fmt.Errorf("journal the state: %w", err)
+	}
+	path = filepath.Join(d.journal(), fmt.Sprintf("%s-%d.json", s.Lineage, s.Serial))
 	if err := write(path, s.Raw); err != nil {
 		return "", fmt.Errorf("journal the state: %w", err)
 	}
-	text, err := json.Marshal(note{Version: name, Marker: m})
-	if err != nil {
-		return "", err
-	}
-	if err := write(d.file(pendingName), text); err != nil {
-		return "", fmt.Errorf("journal the state: %w", err)
+	for _, older := range d.versions() {
+		if older != path {
+			_ = os.Remove(older) // one that comes back with the power is the older
+		}
 	}
 	return path, nil
 }
 
-// Stored notes that the newest version is in the backend.
-func (d *Dir) Stored() error {
-	err := os.Remove(d.file(pendingName))
-	if errors.Is(err, os.ErrNotExist) {
+// mark notes of which bootstrap the versions are, which changes seldom.
+func (d *Dir) mark(m *state.Marker) error {
+	path := filepath.Join(d.journal(), markerName)
+	if m == nil {
+		err := os.Remove(path)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		return errors.Join(err, syncDir(d.journal()))
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, text) {
 		return nil
 	}
-	return errors.Join(err, syncDir(d.Path))
+	return write(path, text)
+}
+
+// versions are the files of the journal.
+func (d *Dir) versions() []string {
+	found, _ := filepath.Glob(filepath.Join(d.journal(), "*.json"))
+	return found
+}
+
+// Stored notes that the newest version is in the backend. A note that is lost with
+// the power costs a comparison.
+func (d *Dir) Stored() error {
+	var faults []error
+	for _, path := range append(d.versions(), filepath.Join(d.journal(), markerName)) {
+		if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // Leftovers are the versions that may be newer than the backend's, newest first:
-// the pending one, and what the tofu of any run could not write. The marker is
-// that of the bootstrap that they belong to.
+// those of the journal, and what the tofu of any run could not write. The marker
+// is that of the bootstrap that they belong to.
 func (d *Dir) Leftovers() ([]Version, *state.Marker, error) {
-	var paths []string
-	var pending note
-	if text, err := os.ReadFile(d.file(pendingName)); err == nil {
-		if err := json.Unmarshal(text, &pending); err != nil || filepath.Base(pending.Version) != pending.Version {
-			return nil, nil, fmt.Errorf("read %s: it names no version", d.file(pendingName))
+	paths := d.versions()
+	var marker *state.Marker
+	if text, err := os.ReadFile(filepath.Join(d.journal(), markerName)); err == nil && len(paths) > 0 {
+		if err := json.Unmarshal(text, &marker); err != nil {
+			return nil, nil, fmt.Errorf("read %s: %w", filepath.Join(d.journal(), markerName), err)
 		}
-		paths = append(paths, filepath.Join(d.journal(), pending.Version))
 	}
 	late, _ := filepath.Glob(filepath.Join(d.Path, "run-*", "*", errored))
 	var found []Version
@@ -89,7 +112,7 @@ func (d *Dir) Leftovers() ([]Version, *state.Marker, error) {
 		found = append(found, Version{State: s, Path: path})
 	}
 	slices.SortStableFunc(found, func(a, b Version) int { return cmp.Compare(b.State.Serial, a.State.Serial) })
-	return found, pending.Marker, errors.Join(faults...)
+	return found, marker, errors.Join(faults...)
 }
 
 // Knows tells whether a run of that name worked here.

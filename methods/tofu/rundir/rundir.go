@@ -5,8 +5,8 @@
 //	lock              held by the run
 //	tofu.lock         held by the supervisor of its tofu, which may outlive it
 //	tofu.pid          the tofu that the supervisor runs
-//	journal/          versions of the state, LINEAGE-SERIAL.json
-//	pending           the version that is not known to be in the backend yet
+//	journal/          what is not known to be in the backend: LINEAGE-SERIAL.json,
+//	                  and the bootstrap that it belongs to
 //	events-RUN.jsonl  what tofu said that it made and removed
 //	run-RUN/          configuration, plan and tofu's own files
 package rundir
@@ -135,7 +135,7 @@ func (d *Dir) Close(private bool) error {
 
 // Kept says what a later run needs of this directory; empty means nothing.
 func (d *Dir) Kept() string {
-	if _, err := os.Stat(d.file(pendingName)); err == nil {
+	if len(d.versions()) > 0 {
 		return "a version of the state that is not in the backend"
 	}
 	if found, _ := filepath.Glob(filepath.Join(d.Path, "run-*", "*", errored)); len(found) > 0 {
@@ -150,7 +150,7 @@ func (d *Dir) Kept() string {
 // Clear removes what earlier runs and this one left: the state is where it
 // belongs. The events stay where they tell of what is in no state.
 func (d *Dir) Clear(keepEvents bool) error {
-	patterns := []string{"run-*", "journal/*", pendingName, "tofu.pid"}
+	patterns := []string{"run-*", "journal/*", "tofu.pid"}
 	if !keepEvents {
 		patterns = append(patterns, "events-*.jsonl")
 	}

@@ -26,16 +26,10 @@ func Judge(present bool, body []byte) (Kind, *State, error) {
 		return Absent, nil, nil
 	}
 	s, err := Parse(body)
-	switch {
-	case err != nil:
+	if err != nil {
 		return Garbage, nil, err
-	case s.Marker != nil:
-		return Begun, s, nil
-	case s.Empty():
-		return Empty, s, nil
-	default:
-		return Sound, s, nil
 	}
+	return s.Kind(), s, nil
 }
 
 // Equal tells whether two states are the same, however they are written.

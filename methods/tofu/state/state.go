@@ -19,6 +19,7 @@ type State struct {
 	Lineage   string
 	Serial    uint64
 	Encrypted bool
+	Sealed    bool    // encrypted, and nobody with its key has looked
 	Marker    *Marker // of a bootstrap that has not ended
 	Outputs   map[string]Output
 	Resources []Resource
@@ -72,6 +73,7 @@ func Parse(raw []byte) (*State, error) {
 	case form.Lineage == "":
 		return nil, errors.New("it has no lineage")
 	case s.Encrypted:
+		s.Sealed = true
 		return s, nil
 	case form.Version == nil:
 		return nil, errors.New("it has no version")
@@ -105,7 +107,32 @@ func (s *State) Objects() []string {
 
 // Empty tells whether it holds no object, whatever outputs it has.
 func (s *State) Empty() bool {
-	return !s.Encrypted && len(s.Objects()) == 0
+	return !s.Sealed && len(s.Objects()) == 0
+}
+
+// Kind is what it is by what it holds.
+func (s *State) Kind() Kind {
+	switch {
+	case s.Marker != nil:
+		return Begun
+	case s.Empty():
+		return Empty
+	default:
+		return Sound
+	}
+}
+
+// Unseal takes in what an encrypted state holds, as somebody with its key read it.
+func (s *State) Unseal(clear []byte) error {
+	open, err := Parse(clear)
+	if err != nil {
+		return err
+	}
+	if open.Lineage != s.Lineage || open.Serial != s.Serial {
+		return fmt.Errorf("it holds lineage %s, serial %d, and says %s, %d", open.Lineage, open.Serial, s.Lineage, s.Serial)
+	}
+	s.Sealed, s.Marker, s.Outputs, s.Resources = false, open.Marker, open.Outputs, open.Resources
+	return nil
 }
 
 // Holds tells whether the object of an address and id is in the state. Without an

@@ -201,13 +201,3 @@ func (l *Ledger) Missing(s *state.State) []Object {
 	return missing
 }
 
-// Made lists every object that a run completed, sorted by address.
-func (l *Ledger) Made() []Object {
-	var all []Object
-	for _, address := range slices.Sorted(maps.Keys(l.made)) {
-		for _, id := range slices.Sorted(maps.Keys(l.made[address])) {
-			all = append(all, l.made[address][id])
-		}
-	}
-	return all
-}

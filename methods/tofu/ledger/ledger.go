@@ -200,4 +200,3 @@ func (l *Ledger) Missing(s *state.State) []Object {
 	})
 	return missing
 }
-

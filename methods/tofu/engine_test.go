@@ -58,9 +58,6 @@ func newBench(t *testing.T, way string) *bench {
 // engine is one run.
 func (b *bench) engine(k Keys) *Engine {
 	b.t.Helper()
-	if k.Phase == "" {
-		k.Phase = steady
-	}
 	if k.Dir == "" {
 		k.Dir = b.dir
 	}

@@ -109,7 +109,7 @@ func (r *run) recover(ctx context.Context) error {
 	}
 	switch there := r.remote; {
 	case r.lock == nil:
-	case there == nil && (r.engine.Keys.Phase == steady || marker == nil):
+	case there == nil && (r.engine.Keys.steady() || marker == nil):
 		return r.conflict(newest, "absent: the backend has no state")
 	case there == nil:
 	case there.Lineage != newest.State.Lineage:
@@ -150,7 +150,7 @@ func (r *run) conflict(v rundir.Version, why string) error {
 // first one where there is none and the caller says so.
 func (r *run) guard(ctx context.Context, verb string) error {
 	k := r.engine.Keys
-	if k.Phase == steady {
+	if k.steady() {
 		f := found{kind: state.Absent, state: r.remote}
 		if r.remote != nil {
 			f.kind = r.remote.Kind()
@@ -182,13 +182,8 @@ func (r *run) guard(ctx context.Context, verb string) error {
 	default:
 		r.log.Infof("the state is there already: going on from it, as in STATE_PHASE=steady")
 		r.newest = r.remote
-		return steadyKeys(k).check(found{kind: state.Sound, state: r.remote}, verb)
+		return k.check(found{kind: state.Sound, state: r.remote}, verb)
 	}
-}
-
-func steadyKeys(k Keys) Keys {
-	k.Phase = steady
-	return k
 }
 
 // resume goes on with a bootstrap from what the backend has of it.

@@ -28,7 +28,7 @@ func (r *run) count() error {
 	missing := slices.DeleteFunc(l.Missing(r.newest), func(o ledger.Object) bool {
 		// Where the others are taken in, it is only those of unknown fate that the
 		// caller speaks of.
-		if o.Run == r.engine.Keys.Abandon && (o.ID == "" || r.engine.Keys.Orphans == refuseOrphans) {
+		if o.Run == r.engine.Keys.Abandon && (o.ID == "" || !r.engine.Keys.takesIn()) {
 			r.log.Warnf("forgetting %s: STATE_ABANDON says that it is gone", o)
 			return true
 		}
@@ -44,7 +44,7 @@ func (r *run) count() error {
 		return nil
 	}
 	unknown := slices.ContainsFunc(missing, func(o ledger.Object) bool { return o.ID == "" })
-	if len(missing) == 0 || r.engine.Keys.Orphans != refuseOrphans && !unknown {
+	if len(missing) == 0 || r.engine.Keys.takesIn() && !unknown {
 		r.orphans = missing
 		return nil
 	}
@@ -61,11 +61,13 @@ func (r *run) keepsEvents() bool {
 	return r.lost || slices.ContainsFunc(r.missing, func(o ledger.Object) bool { return !r.newest.Holds(o.Address, o.ID) })
 }
 
-// What STATE_ORPHANS may say.
+// What STATE_ORPHANS may say, beside refuse.
 const (
-	refuseOrphans  = "refuse"
+	importOrphans  = "import"
 	replaceOrphans = "replace"
 )
+
+func (k Keys) takesIn() bool { return k.Orphans == importOrphans || k.Orphans == replaceOrphans }
 
 // ready prepares the folder, and takes in the objects that killed runs made and
 // that are in no state.

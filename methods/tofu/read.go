@@ -68,7 +68,7 @@ func (e *Engine) readable(ctx context.Context, d Deployment, verb string) (*stat
 	if err != nil {
 		return nil, err
 	}
-	if verb == PlanVerb && e.Keys.Phase != steady && f.kind == state.Absent {
+	if verb == PlanVerb && !e.Keys.steady() && f.kind == state.Absent {
 		return e.imagined(ctx, d)
 	}
 	return f.state, e.Keys.check(f, verb)

@@ -40,12 +40,13 @@ type Keys struct {
 	PlanExit   string     `env:"PLAN_EXIT,default=plain" oneof:"plain,detailed" desc:"exit code of plan when there are changes: 0, or 2 with detailed"`
 }
 
-// The phases of a state.
+// The phases of a state. Whatever is not one of the others is steady.
 const (
-	steady    = "steady"
 	cold      = "cold"
 	bootstrap = "bootstrap"
 )
+
+func (k Keys) steady() bool { return k.Phase != cold && k.Phase != bootstrap }
 
 // Deployment is what one state describes.
 type Deployment struct {

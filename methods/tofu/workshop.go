@@ -177,6 +177,7 @@ func (w *workshop) run(ctx context.Context, what string, command func(context.Co
 		return context.Cause(ctx)
 	}
 	w.control.Begin()
+	w.tf.SetStdout(nil) // terraform-exec's JSON methods leave theirs behind
 	err := command(context.WithoutCancel(ctx))
 	last := w.control.Last()
 	if !last.ByItself {

@@ -4,6 +4,7 @@ package integrations
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -103,9 +104,7 @@ func (w *benchWorld) command(b *testing.B, path, dir string, s settings, args ..
 	all := w.Environment()
 	all["PATH"], all["HOME"], all["CACHE_DIR"] = "/usr/bin:/bin", w.dir, w.cache
 	all["STATE_DIR"] = filepath.Join(w.dir, "state")
-	for name, value := range s {
-		all[name] = value
-	}
+	maps.Copy(all, s)
 	var entries []string
 	for name, value := range all {
 		entries = append(entries, name+"="+value)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -199,9 +200,7 @@ type settings map[string]string
 // elsewhere is another boot of another host, with nothing that this one has.
 func (w *world) elsewhere(more settings) settings {
 	s := settings{"TOFURUN_ELSEWHERE": "yes", "STATE_DIR": filepath.Join(w.t.TempDir(), "elsewhere")}
-	for name, value := range more {
-		s[name] = value
-	}
+	maps.Copy(s, more)
 	return s
 }
 
@@ -213,9 +212,7 @@ func (w *world) start(s settings, verb string, args ...string) *running {
 	all := w.Environment()
 	all["PATH"], all["HOME"], all["CACHE_DIR"] = "/usr/local/bin:/usr/bin:/bin", w.dir, w.cache
 	all["STATE_DIR"] = filepath.Join(w.dir, "state")
-	for name, value := range s {
-		all[name] = value
-	}
+	maps.Copy(all, s)
 	var entries []string
 	for name, value := range all {
 		entries = append(entries, name+"="+value)
@@ -288,8 +285,5 @@ func (w *world) until(what string, is func() bool) {
 	}, poll.WithTimeout(time.Minute), poll.WithDelay(10*time.Millisecond))
 }
 
-// cold and steady are the phases.
-var (
-	cold      = settings{"STATE_PHASE": "cold"}
-	bootstrap = settings{"STATE_PHASE": "bootstrap"}
-)
+// cold is the phase of a deployment that was never made.
+var cold = settings{"STATE_PHASE": "cold"}

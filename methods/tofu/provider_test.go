@@ -32,6 +32,7 @@ func (files) Metadata(_ context.Context, _ framework.MetadataRequest, r *framewo
 func (files) Schema(context.Context, framework.SchemaRequest, *framework.SchemaResponse)          {}
 func (files) Configure(context.Context, framework.ConfigureRequest, *framework.ConfigureResponse) {}
 func (files) DataSources(context.Context) []func() datasource.DataSource                          { return nil }
+
 func (files) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{func() resource.Resource { return file{} }}
 }

@@ -30,11 +30,11 @@ func (e *Engine) unseal(ctx context.Context, d Deployment, s *state.State) error
 			return err
 		}
 		return w.run(ctx, "read the encrypted state", func(ctx context.Context) error {
-			clear, err := w.tf.StatePull(ctx)
+			text, err := w.tf.StatePull(ctx)
 			if err != nil {
 				return err
 			}
-			return s.Unseal([]byte(clear))
+			return s.Unseal([]byte(text))
 		}, nil)
 	})
 	if err != nil && ctx.Err() == nil {
@@ -46,7 +46,7 @@ func (e *Engine) unseal(ctx context.Context, d Deployment, s *state.State) error
 
 // seal makes an encrypted first state: OpenTofu alone can, and only over a backend
 // that has none, which the broker is for this one command.
-func (e *Engine) seal(ctx context.Context, d Deployment, clear []byte) (*state.State, error) {
+func (e *Engine) seal(ctx context.Context, d Deployment, seed []byte) (*state.State, error) {
 	var sealed *state.State
 	b, err := broker.Open(nil, func(_ context.Context, s *state.State) error { sealed = s; return nil }, e.Log.In("backend").Infof)
 	if err != nil {
@@ -58,7 +58,7 @@ func (e *Engine) seal(ctx context.Context, d Deployment, clear []byte) (*state.S
 			return err
 		}
 		path := filepath.Join(w.dir, "seed.json")
-		if err := os.WriteFile(path, clear, 0o600); err != nil {
+		if err := os.WriteFile(path, seed, 0o600); err != nil {
 			return err
 		}
 		return w.run(ctx, "write the first state", func(ctx context.Context) error {

@@ -69,8 +69,7 @@ func Unreached(err error) bool {
 }
 
 func (c *Client) unreached(ctx context.Context, r request, address *url.URL, err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // the wrapper repeats the whole address
 	}
 	if ctx.Err() != nil {

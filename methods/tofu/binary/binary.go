@@ -9,6 +9,7 @@ package binary
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -111,8 +112,11 @@ func (p *prober) passed() string {
 	return strings.Join(all, ", ")
 }
 
-// Look returns the OpenTofu that is there, by PATH or built before, and nil where
-// there is none. It builds nothing.
+// ErrNone is that no OpenTofu is there.
+var ErrNone = errors.New("no OpenTofu is there")
+
+// Look returns the OpenTofu that is there, by PATH or built before, and ErrNone
+// where there is none. It builds nothing.
 func Look(ctx context.Context, e env.Environment) (*Tofu, error) {
 	p, built, constraints, err := prepare(e)
 	if err != nil {
@@ -120,7 +124,7 @@ func Look(ctx context.Context, e env.Environment) (*Tofu, error) {
 	}
 	path, err := p.find(ctx, built, constraints)
 	if err != nil {
-		return nil, nil //nolint:nilnil // that there is none is an answer
+		return nil, fmt.Errorf("%w: %w", ErrNone, err)
 	}
 	return p.tofu(ctx, path)
 }

@@ -74,7 +74,7 @@ func (l *Lock) unsure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), 10*time.Second, errors.New("the state backend took too long"))
 	defer cancel()
 	if l.client.TryLock(ctx, l.info) != nil {
-		return nil //nolint:nilerr // it is another's, or nobody can be asked
+		return nil // it is another's, or nobody can be asked
 	}
 	return l.Release(ctx)
 }

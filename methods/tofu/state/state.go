@@ -123,8 +123,8 @@ func (s *State) Kind() Kind {
 }
 
 // Unseal takes in what an encrypted state holds, as somebody with its key read it.
-func (s *State) Unseal(clear []byte) error {
-	open, err := Parse(clear)
+func (s *State) Unseal(text []byte) error {
+	open, err := Parse(text)
 	if err != nil {
 		return err
 	}

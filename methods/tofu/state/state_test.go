@@ -95,7 +95,7 @@ func TestMarkerGoesInAndOut(t *testing.T) {
 
 	plain, err := Unmarked(marked)
 	assert.NilError(t, err)
-	kind, s, err = Judge(true, plain)
+	kind, _, err = Judge(true, plain)
 	assert.NilError(t, err)
 	assert.Equal(t, kind, Sound)
 	assert.Assert(t, strings.Contains(string(plain), "12345678901234567890"), "numbers stay to the digit")

@@ -40,7 +40,7 @@ func dial(folder, name string) (*line, error) {
 		return nil, err
 	}
 	defer done()
-	conn, err := net.DialTimeout("unix", at, 10*time.Second)
+	conn, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(context.Background(), "unix", at)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func OnMachines() []Check {
 		{"contract-environment", "shows that programs read declared variables and children get no others", "^TestContractEnvironment$"},
 		{"contract-exit-codes", "compares the exit codes of the binary and of mage, signals included", "^TestContractExitCodes$"},
 		{"integrations-cold-start-bootstraps", "makes the first state before the first object, and goes on from a start that failed", "^TestColdStart"},
-		{"integrations-bootstrap-of-the-backend-itself", "keeps the state here until the backend that it belongs to is up", "^TestBootstrapOfTheBackendItself$"},
+		{"integrations-bootstrap-of-the-backend-itself", "keeps the state here until the backend that it belongs to is up", "^TestBootstrapOfTheBackendItself"},
 		{"integrations-steady-refuses-lost-state", "gives every answer that OpenTofu takes for a first run: each is refused, and nothing is made", "^TestSteadyRefusesLostState$"},
 		{"integrations-plan-changes-nothing", "plans, and looks that no object, state, serial or lock changed", "^TestPlanChangesNothing$"},
 		{"integrations-destroy-detaches-state", "destroys, and looks that the backend has no state afterwards", "^TestDestroyDetachesState$"},

@@ -114,6 +114,31 @@ func TestBootstrapOfTheBackendItself(t *testing.T) {
 	})
 }
 
+// TestBootstrapOfTheBackendItself, when the program is killed before there is any
+// backend to tell.
+func TestBootstrapOfTheBackendItselfThatIsKilled(t *testing.T) {
+	w := newWorld(t, fakestate.GitLab)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	address := "http://" + listener.Addr().String()
+	assert.NilError(t, listener.Close())
+	at := settings{
+		"STATE_PHASE": "bootstrap", "TF_HTTP_ADDRESS": address + "/state",
+		"TF_HTTP_LOCK_ADDRESS": address + "/lock", "TF_HTTP_UNLOCK_ADDRESS": address + "/lock",
+	}
+	w.things(8)
+	r := w.start(at, "apply")
+	w.until("four objects", func() bool { return len(w.there()) >= 4 })
+	r.kill()
+	r.wait()
+	assert.Assert(t, len(w.there()) < 8)
+	w.serve(t, listener.Addr().String())
+	o := w.must(at, "apply")
+	assert.Assert(t, contains(o.stderr, "recovering its state"), o.stderr)
+	w.each(8)
+	w.sound(8)
+}
+
 // serve lets the backend answer at an address that was free a moment ago.
 func (w *world) serve(t *testing.T, address string) {
 	t.Helper()

@@ -42,7 +42,7 @@ type Command struct {
 	// Started is told the number of the process as soon as there is one.
 	Started func(pid int)
 	// Orphan is what the child gets when this process dies before it. 0 means
-	// nothing: it lives on.
+	// nothing: it lives on. Linux alone can do it.
 	Orphan syscall.Signal
 }
 
@@ -119,7 +119,10 @@ func (c Command) build(ctx, ended context.Context, words *tail.Tail) (*exec.Cmd,
 	cmd.Stdin = c.Stdin
 	cmd.Stdout = &sink{to: c.Stdout}
 	cmd.Stderr = &sink{to: c.Stderr, also: words}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: c.Orphan}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if c.Orphan != 0 {
+		orphaned(cmd.SysProcAttr, c.Orphan)
+	}
 	stop, ok := c.Signal.(syscall.Signal)
 	if !ok {
 		stop = syscall.SIGTERM

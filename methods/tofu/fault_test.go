@@ -59,6 +59,7 @@ func TestBackendFaults(t *testing.T) {
 		{"423 without a body", on("LOCK", fakestate.Answer{Status: 423}, false), report.Busy, "does not say by whom", intact},
 		{"409 with a page", on("LOCK", fakestate.Answer{Status: 409, Body: "<html>"}, false), report.Busy, "does not say by whom", intact},
 		{"423 to the state", on("GET", fakestate.Answer{Status: 423}, false), report.Failed, "GET with 423", intact},
+		{"422 to the state, which is being removed", on("GET", fakestate.Answer{Status: 422}, false), report.Busy, "GET with 422", intact},
 		{"404 to the lock", on("LOCK", fakestate.Answer{Status: 404}, false), report.Failed, "LOCK with 404", intact},
 		{"a redirect of the state", on("GET", fakestate.Answer{Status: 302, Header: map[string]string{"Location": "/login"}}, false), report.Failed, "GET with 302", intact},
 		{"a lock that binds nobody", on("LOCK", fakestate.Answer{Status: 200}, false), report.Refused, "gave it to two at once", intact},

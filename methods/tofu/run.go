@@ -3,6 +3,7 @@ package tofu
 import (
 	"context"
 	"errors"
+	"net/http"
 	"path/filepath"
 	"time"
 
@@ -157,6 +158,12 @@ func (r *run) takeLock(ctx context.Context) error {
 
 // explained adds what a backend's answer usually means.
 func explained(err error) error {
+	if status, ok := errors.AsType[*backend.StatusError](err); ok && status.Status == http.StatusUnprocessableEntity && status.Method != http.MethodPost {
+		return &report.Fault{
+			Code: report.Busy, What: "use the state backend", Why: err,
+			Hint: "some backends answer so while they still remove a state that was destroyed: try again in a minute; nothing was changed",
+		}
+	}
 	if status, ok := errors.AsType[*backend.StatusError](err); ok {
 		return report.Fail("use the state backend", err, status.Hint())
 	}

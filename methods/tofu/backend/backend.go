@@ -61,7 +61,8 @@ var Patient = Pace{Try: 20 * time.Second, Pauses: []time.Duration{500 * time.Mil
 // largest bounds an answer. States of some hundred megabytes exist.
 const largest = 1 << 30
 
-// New makes a client. log gets one line a request: method, path, status, time.
+// New makes a client. log gets a line for a request that failed or took its time:
+// method, path, status, time.
 func New(k Keys, pace Pace, log func(format string, args ...any)) (*Client, error) {
 	transport := &http.Transport{
 		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, Proxy: nil,
@@ -178,7 +179,10 @@ func (c *Client) exchange(ctx context.Context, r request) (*answer, time.Duratio
 	if err != nil {
 		return nil, 0, c.unreached(ctx, r, address, err)
 	}
-	c.log("%s %s: %d, %d bytes, %s", r.method, address.Path, got.StatusCode, len(body), time.Since(started).Round(time.Millisecond))
+	// What is as ever is not worth a line.
+	if !r.once && (got.StatusCode >= 300 && got.StatusCode != http.StatusNotFound || time.Since(started) > time.Second) {
+		c.log("%s %s: %d, %d bytes, %s", r.method, address.Path, got.StatusCode, len(body), time.Since(started).Round(time.Millisecond))
+	}
 	seconds, _ := strconv.Atoi(got.Header.Get("Retry-After"))
 	return &answer{status: got.StatusCode, body: body}, time.Duration(seconds) * time.Second, nil
 }

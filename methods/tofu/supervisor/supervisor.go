@@ -20,8 +20,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"fediversity.eu/slipway/internal/child"
 	"fediversity.eu/slipway/targets/env"
 )
@@ -46,15 +44,7 @@ type Setting struct {
 	Dying   time.Duration     // how long tofu may take once the program has died
 }
 
-// init undoes what terraform-exec asked of the kernel: to kill us with the
-// program. That is an attribute of the first thread, and only here is it certain
-// that we run in it.
-func init() {
-	if called(os.Args) {
-		_ = unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0)
-	}
-}
-
+// called tells whether the program was started under the supervisor's name.
 func called(args []string) bool { return len(args) > 0 && filepath.Base(args[0]) == Name }
 
 // Main is the supervisor, when the program is called by its name; otherwise ours

@@ -2,6 +2,7 @@ package tofu
 
 import (
 	"net/http"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -127,6 +128,26 @@ func silent(method string) fakestate.Fault {
 		<-r.Context().Done()
 		return &fakestate.Answer{}, false
 	}
+}
+
+func TestJournalThatCannotBeWritten(t *testing.T) {
+	b := newBench(t, fakestate.Strict)
+	b.cold(2)
+	locks := 0
+	b.Break(func(r *http.Request, _ int) (*fakestate.Answer, bool) {
+		if r.Method == "LOCK" {
+			if locks++; locks == 3 { // the probe before the apply
+				assert.Check(t, os.RemoveAll(filepath.Join(string(b.dir), "journal")))
+			}
+		}
+		return nil, false
+	})
+	result, err := b.engine(Keys{}).Apply(t.Context(), objects(3))
+	assert.NilError(t, err)
+	assert.Equal(t, locks, 3)
+	assert.Equal(t, len(result.Objects), 3)
+	_, s := b.judged()
+	assert.Equal(t, s.Serial, result.Serial)
 }
 
 func TestUnreachableBackend(t *testing.T) {

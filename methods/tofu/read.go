@@ -51,12 +51,17 @@ func (e *Engine) private(ctx context.Context, d Deployment, b *broker.Broker, wo
 // readable is the state, if it may be read: nothing newer lies in the run
 // directory, and it is the one expected.
 func (e *Engine) readable(ctx context.Context, d Deployment, verb string) (*state.State, error) {
+	e.note()
 	path, _, err := e.dir()
 	if err != nil {
 		return nil, err
 	}
-	if kept := rundir.Peek(path); kept != "" {
-		return nil, report.Refuse("use the state", fmt.Errorf("a run is at work, or was cut off: %s holds %s", path, kept),
+	kept, err := rundir.Peek(path)
+	if err != nil {
+		return nil, err
+	}
+	if kept != "" {
+		return nil, report.Refuse("use the state", fmt.Errorf("a run was cut off: %s holds %s", path, kept),
 			"apply, destroy, refresh or import recovers it")
 	}
 	client, err := e.client()

@@ -86,6 +86,7 @@ func (e *Engine) begin(ctx context.Context, d Deployment, verb string) (*run, er
 	if e.Keys.Owner != "" {
 		owner = e.Keys.Owner
 	}
+	e.note()
 	r := &run{engine: e, d: d, log: e.Log}
 	if r.id, err = lock.New(owner, verb, place); err != nil {
 		return nil, err
@@ -221,6 +222,12 @@ func (r *run) prepare(ctx context.Context, verb string) error {
 func (r *run) take(ctx context.Context, s *state.State) error {
 	path, err := r.dir.Keep(s, r.marker)
 	if err != nil {
+		// With the backend it is as safe, if it can go there already.
+		if r.lock != nil && (r.marker == nil || !s.Encrypted) && r.forward(ctx, s) == nil {
+			r.log.Warnf("the state is in the backend alone: %v", err)
+			r.newest, r.behind = s, nil
+			return nil
+		}
 		r.cancel(err)
 		return err
 	}

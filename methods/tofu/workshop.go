@@ -47,7 +47,6 @@ const backendFile = `{"terraform":{"backend":{"http":{}}}}`
 
 // open furnishes a workshop; b is nil where no state is needed.
 func (e *Engine) open(ctx context.Context, d Deployment, dir string, p place, b *broker.Broker) (*workshop, error) {
-	e.note()
 	w := &workshop{dir: dir, place: p, log: e.Log, limit: e.StopLimit, closed: make(chan struct{}), prepared: e.prepared(d, b != nil)}
 	if w.limit == 0 {
 		w.limit = stopLimit
@@ -161,7 +160,7 @@ func (d Deployment) forbidden() (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		all["TF_REATTACH_PROVIDERS"] = string(text)
+		all[supervisor.Reattach] = string(text)
 	}
 	return all, nil
 }

@@ -40,22 +40,8 @@ const dyingLimit = 5 * time.Minute
 // when another run is in it.
 func Open(ctx context.Context, path, run string, log *report.Log) (*Dir, error) {
 	d := &Dir{Path: path, Run: run}
-	if err := os.MkdirAll(d.journal(), 0o700); err != nil {
-		return nil, fmt.Errorf("make the run directory: %w", err)
-	}
-	if err := os.Chmod(path, 0o700); err != nil {
-		return nil, fmt.Errorf("close the run directory to others: %w", err)
-	}
-	var err error
-	if d.lock, err = os.OpenFile(d.file("lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
-		return nil, fmt.Errorf("lock the run directory: %w", err)
-	}
-	if err := syscall.Flock(int(d.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = d.lock.Close()
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("lock the run directory: %w", err)
-		}
-		return nil, busy(path, errors.New("another run works in it"))
+	if err := d.take(); err != nil {
+		return nil, err
 	}
 	if err := d.survivors(ctx, log); err != nil {
 		_ = d.lock.Close()
@@ -66,6 +52,44 @@ func Open(ctx context.Context, path, run string, log *report.Log) (*Dir, error) 
 		return nil, fmt.Errorf("make the work directory: %w", err)
 	}
 	return d, nil
+}
+
+// take makes the directory and locks it.
+func (d *Dir) take() error {
+	for {
+		if err := os.MkdirAll(d.journal(), 0o700); err != nil {
+			return fmt.Errorf("make the run directory: %w", err)
+		}
+		if err := os.Chmod(d.Path, 0o700); err != nil {
+			return fmt.Errorf("close the run directory to others: %w", err)
+		}
+		var err error
+		if d.lock, err = os.OpenFile(d.file("lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+			return fmt.Errorf("lock the run directory: %w", err)
+		}
+		err = syscall.Flock(int(d.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil && d.current() {
+			return nil
+		}
+		_ = d.lock.Close()
+		switch {
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return busy(d.Path, errors.New("another run works in it"))
+		case err != nil:
+			return fmt.Errorf("lock the run directory: %w", err)
+		}
+	}
+}
+
+// current tells whether the file that is locked is still the one of that name: a
+// run before may have removed its private directory in between.
+func (d *Dir) current() bool {
+	ours, err := d.lock.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(d.file("lock"))
+	return err == nil && os.SameFile(ours, there)
 }
 
 func busy(path string, why error) error {
@@ -180,5 +204,21 @@ func (d *Dir) TofuProcess() string { return d.file("tofu.pid") }
 // Events is where the supervisor writes what tofu made in this run.
 func (d *Dir) Events() string { return d.file("events-" + d.Run + ".jsonl") }
 
-// Peek says what a later run needs of a directory that this run does not take.
-func Peek(path string) string { return (&Dir{Path: path}).Kept() }
+// Peek says what a later run needs of a directory that this run does not take. The
+// error has exit code 75 when a run is in it.
+func Peek(path string) (string, error) {
+	d := &Dir{Path: path}
+	kept := d.Kept()
+	if kept == "" {
+		return "", nil
+	}
+	file, err := os.Open(d.file("lock"))
+	if err != nil {
+		return kept, nil //nolint:nilerr // nobody locked it
+	}
+	defer func() { _ = file.Close() }()
+	if syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil {
+		return "", busy(path, errors.New("another run works in it"))
+	}
+	return d.Kept(), nil
+}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -30,6 +31,7 @@ type Exit struct {
 type line struct {
 	net.Conn
 	words *bufio.Reader
+	dead  atomic.Bool // the program is gone
 }
 
 // dial reaches the program's socket. The way through the open folder keeps the
@@ -76,6 +78,7 @@ func (l *line) listen(signals chan<- syscall.Signal, dying time.Duration) {
 		word, err := l.words.ReadString('\n')
 		switch {
 		case err != nil:
+			l.dead.Store(true)
 			ask()
 			time.AfterFunc(dying, func() { signals <- syscall.SIGKILL })
 			return

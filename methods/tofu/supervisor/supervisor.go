@@ -31,6 +31,9 @@ const (
 	settingName = "slipway-tofu.json"
 )
 
+// Reattach is the variable that tells OpenTofu of providers that the program serves.
+const Reattach = "TF_REATTACH_PROVIDERS"
+
 // Setting is what a supervisor must know. It holds secrets, so its file is for
 // its owner alone.
 type Setting struct {
@@ -138,7 +141,10 @@ func (s *Setting) run(args, environment []string, line *line) (int, error) {
 	if err != nil {
 		code, ended = outcome(err)
 	}
-	err = events.close(ended)
+	// A provider that the program served died with it: what it was making then is
+	// of unknown fate, whatever OpenTofu says.
+	_, served := s.Env[Reattach]
+	err = events.close(ended && !(served && line.dead.Load()))
 	line.report(Exit{Code: code, ByItself: ended})
 	return code, err
 }

@@ -152,6 +152,22 @@ func TestSupervise(t *testing.T) {
 		d.says("asked")
 		assert.Equal(t, <-code, 128+int(syscall.SIGKILL))
 	})
+	t.Run("does not believe in the end of a tofu whose provider died with the program", func(t *testing.T) {
+		for _, served := range []bool{false, true} {
+			d := newDesk(t, `trap 'exit 1' INT; echo '{"type":"apply_start"}'; echo ready; while :; do sleep 0.05; done`)
+			if served {
+				d.set.Env[Reattach] = "{}"
+			}
+			d.again()
+			code := d.start("apply", "-json")
+			d.says("ready")
+			d.hangUp()
+			assert.Equal(t, <-code, 1)
+			text, err := os.ReadFile(d.set.Events)
+			assert.NilError(t, err)
+			assert.Equal(t, strings.Contains(string(text), string(ledger.End())), !served)
+		}
+	})
 	t.Run("writes down what is made", func(t *testing.T) {
 		d := newDesk(t, `echo '{"type":"planned_change"}'; echo '{"type":"apply_start"}'; echo '{"type":"apply_progress"}'; printf '{"type":"apply_complete"}\n'`)
 		assert.Equal(t, d.run("apply", "-json"), 0)
@@ -168,6 +184,18 @@ func TestSupervise(t *testing.T) {
 		assert.Equal(t, string(text), "{\"type\":\"apply_start\"}\n")
 		assert.Assert(t, !d.Last().ByItself)
 	})
+}
+
+// again is a desk whose setting was changed.
+func (d *desk) again() {
+	d.t.Helper()
+	assert.NilError(d.t, d.Close())
+	for _, name := range []string{Name, "control"} {
+		assert.NilError(d.t, os.Remove(filepath.Join(d.dir, name)))
+	}
+	var err error
+	d.Control, err = Listen(d.dir, d.set)
+	assert.NilError(d.t, err)
 }
 
 // hangUp cuts the line as the death of the program does.

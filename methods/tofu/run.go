@@ -45,7 +45,7 @@ const closing = 2 * time.Minute
 
 // change is the way of every verb that may change the state: work is done under
 // the lock, over a state that was judged, and what it leaves is settled whatever
-// becomes of it.
+// becomes of it. A run that came as far as that has a result, also with an error.
 func (e *Engine) change(ctx context.Context, d Deployment, verb string, work func(context.Context, *run) error) (result *Result, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -70,10 +70,7 @@ func (e *Engine) change(ctx context.Context, d Deployment, verb string, work fun
 	if settled == nil {
 		settled = r.giveBack(ctx)
 	}
-	if err = errors.Join(err, settled); err != nil {
-		return nil, err
-	}
-	return r.result(), nil
+	return r.result(), errors.Join(err, settled)
 }
 
 // begin takes the run directory.

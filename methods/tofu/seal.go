@@ -25,7 +25,7 @@ func (e *Engine) unseal(ctx context.Context, d Deployment, s *state.State) error
 		return err
 	}
 	defer b.Close()
-	err = e.private(ctx, Deployment{Name: d.Name, Vars: d.Vars}, b, func(ctx context.Context, w *workshop) error {
+	err = e.private(ctx, d, b, func(ctx context.Context, w *workshop) error {
 		if err := w.init(ctx, true); err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func (e *Engine) seal(ctx context.Context, d Deployment, seed []byte) (*state.St
 		return nil, err
 	}
 	defer b.Close()
-	err = e.private(ctx, Deployment{Name: d.Name, Vars: d.Vars}, b, func(ctx context.Context, w *workshop) error {
+	err = e.private(ctx, d, b, func(ctx context.Context, w *workshop) error {
 		if err := w.init(ctx, true); err != nil {
 			return err
 		}

@@ -56,6 +56,19 @@ func TestEncryptedState(t *testing.T) {
 	assert.Equal(t, b.Locked(), "")
 }
 
+func TestPassphraseOfAVariable(t *testing.T) {
+	b := newBench(t, fakestate.Strict)
+	key := env.NewSecret(strings.ReplaceAll(encryption("VALUE").Reveal(), `"VALUE"`, "var.pp"))
+	d := objects(1)
+	d.Files["variables.tf"] = []byte("variable \"pp\" { sensitive = true }\n")
+	d.Vars = map[string]env.Secret{"pp": env.NewSecret("a passphrase that is long enough")}
+	_, err := b.engine(Keys{Phase: cold, Encryption: key}).Apply(t.Context(), d)
+	assert.NilError(t, err)
+	_, err = b.engine(Keys{Encryption: key}).Apply(t.Context(), d)
+	assert.NilError(t, err)
+	assert.Assert(t, strings.Contains(b.State(), "encrypted_data"))
+}
+
 func TestEncryptedBootstrapIsSeen(t *testing.T) {
 	b := newBench(t, fakestate.Strict)
 	key := encryption("a passphrase that is long enough")

@@ -214,7 +214,7 @@ func Peek(path string) (string, error) {
 	}
 	file, err := os.Open(d.file("lock"))
 	if err != nil {
-		return kept, nil //nolint:nilerr // nobody locked it
+		return kept, nil // nobody locked it
 	}
 	defer func() { _ = file.Close() }()
 	if syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil {

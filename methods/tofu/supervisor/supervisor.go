@@ -143,8 +143,10 @@ func (s *Setting) run(args, environment []string, line *line) (int, error) {
 	}
 	// A provider that the program served died with it: what it was making then is
 	// of unknown fate, whatever OpenTofu says.
-	_, served := s.Env[Reattach]
-	err = events.close(ended && !(served && line.dead.Load()))
+	if _, served := s.Env[Reattach]; served && line.dead.Load() {
+		ended = false
+	}
+	err = events.close(ended)
 	line.report(Exit{Code: code, ByItself: ended})
 	return code, err
 }

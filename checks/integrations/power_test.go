@@ -161,3 +161,33 @@ func (w *world) leave(format string, args ...any) {
 	_, err = fmt.Fprintf(file, format, args...)
 	assert.NilError(w.t, errors.Join(err, file.Close()))
 }
+
+// TestPowerLossOfAProvider kills a program that serves the provider itself: what
+// that was making is there, and nobody has heard of it. Its next Create finds it.
+func TestPowerLossOfAProvider(t *testing.T) {
+	const n = 8
+	w := newWorld(t, fakestate.GitLab)
+	assert.NilError(t, os.Remove(filepath.Join(w.dir, "configuration", "main.tf")))
+	assert.NilError(t, os.WriteFile(filepath.Join(w.dir, "configuration", "traces.tf"), fmt.Appendf(nil, `
+terraform {
+  required_providers {
+    traces = { source = "example.org/slipway/traces" }
+  }
+}
+resource "traces_thing" "thing" {
+  count = %d
+  id    = tostring(count.index)
+  trace = %q
+}`, n, w.trace()), 0o600))
+	r := w.start(cold, "apply")
+	w.until("four objects", func() bool { return len(w.there()) >= 4 })
+	r.kill()
+	r.wait()
+	assert.Assert(t, len(w.there()) < n)
+	o := w.must(cold, "apply")
+	assert.Assert(t, contains(o.stderr, "its provider finds it by its name"), o.stderr)
+	w.each(n)
+	w.sound(n)
+	w.must(nil, "destroy")
+	w.each(0)
+}

@@ -13,9 +13,14 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/hashicorp/terraform-exec/tfexec"
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+
 	"fediversity.eu/slipway/internal/toolchain"
 	"fediversity.eu/slipway/methods/tofu"
 	"fediversity.eu/slipway/methods/tofu/binary"
+	"fediversity.eu/slipway/methods/tofu/ledger"
+	"fediversity.eu/slipway/methods/tofu/provider"
 	"fediversity.eu/slipway/methods/tofu/supervisor"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
@@ -76,6 +81,15 @@ func run(ctx context.Context, e env.Environment, log *report.Log, args []string)
 			return err
 		}
 		d.Files[filepath.Base(path)] = text
+	}
+	if _, ok := d.Files["traces.tf"]; ok {
+		served, err := provider.Serve(ctx, tracesAddress, providerserver.NewProtocol6(traces{}))
+		if err != nil {
+			return err
+		}
+		defer served.Close()
+		d.Providers = map[string]tfexec.ReattachConfig{tracesAddress: served.Config}
+		d.Adopts = func(o ledger.Object) bool { return o.Type == tracesType }
 	}
 	result, err := verb(ctx, engine, d, args[0], args[2:])
 	if err != nil {

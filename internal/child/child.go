@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -35,6 +36,15 @@ type Command struct {
 	Grace  time.Duration // how long it may take to stop; 0 means DefaultGrace
 	Again  time.Duration // how often it is asked until it stops; 0 means once, for those whom a second request forces
 	Drain  time.Duration // how long Stdout may take what it wrote before its end; 0 means Grace
+
+	// Signals are handed on to the child alone, one by one, for as long as it
+	// runs. SIGKILL goes to its whole group.
+	Signals <-chan syscall.Signal
+	// Started is told the number of the process as soon as there is one.
+	Started func(pid int)
+	// Orphan is what the child gets when this process dies before it. 0 means
+	// nothing: it lives on. Linux alone can do it.
+	Orphan syscall.Signal
 }
 
 // DefaultGrace is how long a child may take to stop when it was asked to.
@@ -52,7 +62,19 @@ func (c Command) Run(ctx context.Context) error {
 	if err != nil {
 		return c.failed(started, &words, -1, err, nil)
 	}
-	err = cmd.Run()
+	if c.Orphan != 0 {
+		// The kernel sends it when the thread that started the child ends.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
+	if err = cmd.Start(); err == nil {
+		if c.Started != nil {
+			c.Started(cmd.Process.Pid)
+		}
+		go c.handOn(ended, cmd.Process.Pid)
+		err = cmd.Wait()
+		end()
+	}
 	if cmd.Process != nil {
 		// Whatever is left in the group holds our files and knows nobody to
 		// report to any more.
@@ -99,6 +121,9 @@ func (c Command) build(ctx, ended context.Context, words *tail.Tail) (*exec.Cmd,
 	cmd.Stdout = &sink{to: c.Stdout}
 	cmd.Stderr = &sink{to: c.Stderr, also: words}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if c.Orphan != 0 {
+		orphaned(cmd.SysProcAttr, c.Orphan)
+	}
 	stop, ok := c.Signal.(syscall.Signal)
 	if !ok {
 		stop = syscall.SIGTERM
@@ -136,6 +161,25 @@ func (c Command) ask(ended context.Context, group int, stop syscall.Signal) {
 			return
 		case <-again.C:
 			_ = syscall.Kill(-group, stop) // the group is there until the child is waited for
+		}
+	}
+}
+
+// handOn gives the child its signals.
+func (c Command) handOn(ended context.Context, pid int) {
+	for {
+		select {
+		case <-ended.Done():
+			return
+		case s, ok := <-c.Signals:
+			if !ok {
+				return
+			}
+			whom := pid
+			if s == syscall.SIGKILL {
+				whom = -pid
+			}
+			_ = syscall.Kill(whom, s)
 		}
 	}
 }

@@ -4,8 +4,8 @@
 // A Command says everything about a child, and inherits nothing: environment,
 // directory and streams are what the Command names. Every child leads a process
 // group of its own. When the context ends, the group is asked to stop, has
-// Grace to do so, and is then killed; what it leaves behind in its group is
-// killed as soon as it is gone.
+// Grace to do so, and is then killed; what it leaves behind in its group, and
+// who descended from it when it was asked, is killed as soon as it is gone.
 package child
 
 import (
@@ -56,9 +56,10 @@ const DefaultGrace = 10 * time.Second
 func (c Command) Run(ctx context.Context) error {
 	started := time.Now()
 	var words tail.Tail
+	var left family
 	ended, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	cmd, err := c.build(ctx, ended, &words)
+	cmd, err := c.build(ctx, ended, &words, &left)
 	if err != nil {
 		return c.failed(started, &words, -1, err, nil)
 	}
@@ -72,7 +73,9 @@ func (c Command) Run(ctx context.Context) error {
 			c.Started(cmd.Process.Pid)
 		}
 		go c.handOn(ended, cmd.Process.Pid)
+		forget := remember(cmd.Process.Pid, &left)
 		err = cmd.Wait()
+		forget()
 		end()
 	}
 	if cmd.Process != nil {
@@ -80,6 +83,7 @@ func (c Command) Run(ctx context.Context) error {
 		// report to any more.
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	}
+	left.end()
 	var stopped error
 	if ctx.Err() != nil {
 		stopped = context.Cause(ctx)
@@ -106,7 +110,7 @@ func (c Command) Output(ctx context.Context) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func (c Command) build(ctx, ended context.Context, words *tail.Tail) (*exec.Cmd, error) {
+func (c Command) build(ctx, ended context.Context, words *tail.Tail, left *family) (*exec.Cmd, error) {
 	path, err := Find(c.Path, c.Env)
 	if err != nil {
 		return nil, err
@@ -137,8 +141,9 @@ func (c Command) build(ctx, ended context.Context, words *tail.Tail) (*exec.Cmd,
 		// number is not given anew while a member of it is not waited for.
 		kill := time.AfterFunc(grace, func() { _ = cmd.Process.Kill() })
 		context.AfterFunc(ended, func() { kill.Stop() })
+		left.note(cmd.Process.Pid)
 		if c.Again > 0 {
-			go c.ask(ended, cmd.Process.Pid, stop)
+			go c.ask(ended, cmd.Process.Pid, stop, left)
 		}
 		err := syscall.Kill(-cmd.Process.Pid, stop)
 		if errors.Is(err, syscall.ESRCH) {
@@ -152,7 +157,7 @@ func (c Command) build(ctx, ended context.Context, words *tail.Tail) (*exec.Cmd,
 
 // ask repeats a request to stop until the child has ended: one that comes in the
 // moment before a child begins to wait for something else may go unheard.
-func (c Command) ask(ended context.Context, group int, stop syscall.Signal) {
+func (c Command) ask(ended context.Context, group int, stop syscall.Signal, left *family) {
 	again := time.NewTicker(c.Again)
 	defer again.Stop()
 	for {
@@ -160,6 +165,7 @@ func (c Command) ask(ended context.Context, group int, stop syscall.Signal) {
 		case <-ended.Done():
 			return
 		case <-again.C:
+			left.note(group)
 			_ = syscall.Kill(-group, stop) // the group is there until the child is waited for
 		}
 	}

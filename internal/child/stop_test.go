@@ -206,6 +206,18 @@ func TestASlowReaderGetsAllThatWasWritten(t *testing.T) {
 	assert.Equal(t, out.Len(), 60000)
 }
 
+func TestADescendantInASessionOfItsOwnIsNotLeft(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	out := &listener{word: "ready\n", heard: func() { cancel(errEnough) }}
+	// The group that it says is that of the one that leaves.
+	command := script(`setsid sh -c 'echo group $$; trap "" TERM; echo ready; while :; do sleep 0.1; done' & wait`)
+	command.Stdout, command.Grace = out, stopGrace
+	assert.ErrorIs(t, command.Run(ctx), errEnough)
+	poll.WaitOn(t, gone(out.group(t)), poll.WithTimeout(bound), poll.WithDelay(10*time.Millisecond))
+}
+
 func TestAChildIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

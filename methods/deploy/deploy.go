@@ -38,6 +38,7 @@ type change struct {
 	unlock   func()
 	lockedBy *remote.Conn
 	machine  nixos.Machine // as it was found
+	arrived  string        // toplevel to which a switch of an earlier run has just come
 }
 
 // destination is a system to bring a machine to.
@@ -107,6 +108,11 @@ func (c *change) judge(ctx context.Context, watch *verdict.Watch, toplevel strin
 // to brings the machine to a system, proves it there, and makes it the default
 // at boot.
 func (c *change) to(ctx context.Context, d destination) error {
+	if c.arrived == d.toplevel && c.machine.Current == d.toplevel {
+		c.Record.Changed = true
+		c.Log.Infof("the switch of the earlier run did it; what is left is the verdict")
+		return c.settled(ctx, d, c.judge(ctx, nil, d.toplevel, 0))
+	}
 	if err := nixos.Check(ctx, c.conn, d.toplevel, c.Log); err != nil {
 		return c.inhibited(ctx, d, err)
 	}
@@ -141,7 +147,13 @@ func (c *change) to(ctx context.Context, d destination) error {
 		return c.byReboot(ctx, d, why)
 	case why != nil && ended.Untouched(d.toplevel):
 		return why
-	case why != nil:
+	}
+	return c.settled(ctx, d, why)
+}
+
+// settled ends a change that arrived: what was proved becomes the default at boot.
+func (c *change) settled(ctx context.Context, d destination, why error) error {
+	if why != nil {
 		return c.unproved(ctx, why)
 	}
 	if err := c.commit(ctx, d); err != nil {

@@ -52,6 +52,9 @@ func (c *change) takeUp(ctx context.Context, s nixos.Switch) error {
 	if err := nixos.Collect(ctx, c.conn, s, &ended); err != nil {
 		return err
 	}
+	if ended.Code == 0 && ended.Err(ended.Current) == nil && s.Activates() {
+		c.arrived = ended.Current
+	}
 	c.Log.Warnf("it ended with exit code %d (%s); %s runs", ended.Code, ended.Result, ended.Current)
 	return c.relock(ctx)
 }

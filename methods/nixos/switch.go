@@ -26,6 +26,10 @@ const (
 	guardPrefix  = "slipway-guard-"  // brings the machine back
 )
 
+// Activates tells whether the unit brings the running machine to a system, and
+// not only its next boot.
+func (s Switch) Activates() bool { return strings.HasPrefix(s.Unit, switchPrefix) }
+
 // dir is what the unit has in /run.
 func (s Switch) dir() string { return "/run/slipway/" + strings.TrimSuffix(s.Unit, ".service") }
 

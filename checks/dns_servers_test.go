@@ -5,11 +5,14 @@ package checks
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,7 +24,6 @@ import (
 
 	"fediversity.eu/slipway/internal/child"
 	"fediversity.eu/slipway/internal/wait"
-	"fediversity.eu/slipway/targets/env"
 )
 
 // The TSIG key of the servers.
@@ -231,8 +233,8 @@ func (s *nameServer) start() {
 	}
 }
 
-// answers gives the values that the server answers with to a question, as a zone
-// file writes them, sorted.
+// ask gives what the server answers to a question, as a zone file writes it but
+// with long texts in one piece, sorted.
 func (s *nameServer) ask(name, kind string) []string {
 	s.t.Helper()
 	query := new(mdns.Msg)
@@ -245,22 +247,43 @@ func (s *nameServer) ask(name, kind string) []string {
 	for _, section := range [][]mdns.RR{answer.Answer, answer.Ns} {
 		for _, rr := range section {
 			if rr.Header().Name == name && mdns.TypeToString[rr.Header().Rrtype] == kind {
+				if txt, ok := rr.(*mdns.TXT); ok {
+					txt.Txt = []string{strings.Join(txt.Txt, "")}
+				}
 				values = append(values, strings.ReplaceAll(rr.String(), "\t", " "))
 			}
 		}
 	}
+	slices.Sort(values)
 	return values
 }
 
-// update changes the server's zone as somebody else would.
-func (s *nameServer) update(zone string, change func(m *mdns.Msg)) {
+// serial is that of a zone: it grows with every change.
+func (s *nameServer) serial(zone string) string {
+	s.t.Helper()
+	soa := s.ask(zone, "SOA")
+	assert.Equal(s.t, len(soa), 1)
+	return strings.Fields(soa[0])[6]
+}
+
+// set makes a record of a zone what somebody else wants it to be: these values,
+// or none.
+func (s *nameServer) set(zone, name, kind string, values ...string) {
 	s.t.Helper()
 	if s.api != 0 {
-		s.t.Fatal("PowerDNS is changed in its database")
+		s.patch(zone, name, kind, values)
+		return
+	}
+	var rrs []mdns.RR
+	for _, value := range values {
+		rr, err := mdns.NewRR(fmt.Sprintf("%s 3600 IN %s %s", name, kind, value))
+		assert.NilError(s.t, err)
+		rrs = append(rrs, rr)
 	}
 	m := new(mdns.Msg)
 	m.SetUpdate(zone)
-	change(m)
+	m.RemoveRRset([]mdns.RR{&mdns.ANY{Hdr: mdns.RR_Header{Name: name, Rrtype: mdns.StringToType[kind]}}})
+	m.Insert(rrs)
 	m.SetTsig(tsigName, mdns.HmacSHA256, 300, time.Now().Unix())
 	client := mdns.Client{Net: "tcp", TsigSecret: map[string]string{tsigName: tsigSecret}}
 	answer, _, err := client.ExchangeContext(s.t.Context(), m, "127.0.0.1:"+strconv.Itoa(s.port))
@@ -268,12 +291,27 @@ func (s *nameServer) update(zone string, change func(m *mdns.Msg)) {
 	assert.Equal(s.t, answer.Rcode, mdns.RcodeSuccess, mdns.RcodeToString[answer.Rcode])
 }
 
-// sql runs statements in PowerDNS's database.
-func (s *nameServer) sql(statements string) {
+// patch sets a record by PowerDNS's API.
+func (s *nameServer) patch(zone, name, kind string, values []string) {
 	s.t.Helper()
-	database := filepath.Join(s.dir, "pdns.sqlite3")
-	assert.NilError(s.t, child.Command{Path: "sqlite3", Args: []string{database, ".timeout 5000", statements}, Env: serverPath}.Run(s.t.Context()))
+	type object = map[string]any
+	set := object{"name": name, "type": kind, "ttl": 3600, "changetype": "DELETE"}
+	if len(values) > 0 {
+		var records []object
+		for _, value := range values {
+			records = append(records, object{"content": value, "disabled": false})
+		}
+		set["changetype"], set["records"] = "REPLACE", records
+	}
+	body, err := json.Marshal(object{"rrsets": []object{set}})
+	assert.NilError(s.t, err)
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPatch, s.vars["DNS_API"]+"/api/v1/servers/localhost/zones/"+zone, bytes.NewReader(body))
+	assert.NilError(s.t, err)
+	request.Header.Set("X-API-Key", s.vars["DNS_TOKEN"])
+	answer, err := http.DefaultClient.Do(request)
+	assert.NilError(s.t, err)
+	defer func() { _ = answer.Body.Close() }()
+	said, err := io.ReadAll(answer.Body)
+	assert.NilError(s.t, err)
+	assert.Equal(s.t, answer.StatusCode, http.StatusNoContent, "%s", said)
 }
-
-var _ = base64.StdEncoding
-var _ = env.Map

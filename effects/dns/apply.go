@@ -32,7 +32,7 @@ func (a *apply) Run(ctx context.Context, run *task.Run) error {
 	if !before.any() {
 		return nil
 	}
-	if err := a.guard.judge(before, zones); err != nil {
+	if err := a.guard.judge(before, zones, b.provider); err != nil {
 		return err
 	}
 	if err := before.show(run.Out); err != nil {
@@ -49,14 +49,10 @@ func (a *apply) Run(ctx context.Context, run *task.Run) error {
 	return settled(ctx, run, b, zones)
 }
 
-// settle is how long a server may take to show what it was told. A name server
-// shows it at once; some providers finish later.
-const settle = time.Minute
-
 // settled waits until the servers hold what they were told to.
 func settled(ctx context.Context, run *task.Run, b *bench, zones []zone) error {
 	var left changes
-	err := wait.For{What: "the servers to hold what was written", Limit: settle, Interval: 2 * time.Second}.Until(ctx, func(ctx context.Context) error {
+	err := wait.For{What: "the servers to hold what was written", Limit: b.provider.settles, Interval: time.Second}.Until(ctx, func(ctx context.Context) error {
 		var err error
 		if left, err = b.look(ctx, run, zones); err != nil {
 			return wait.Stop(err)

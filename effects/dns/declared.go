@@ -143,7 +143,7 @@ func (s *served) open(ctx context.Context, run *task.Run) ([]zone, *bench, error
 	if err != nil {
 		return nil, nil, err
 	}
-	b.commands, b.env = commands, run.Environment.Child(s.server.variables())
+	b.commands, b.provider, b.env = commands, p, run.Environment.Child(s.server.variables())
 	b.limit = time.Duration(s.server.Timeout)
 	return zones, b, nil
 }

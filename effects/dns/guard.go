@@ -17,7 +17,7 @@ const few = 5
 // judge refuses a plan that looks like lost state or a mistake, each zone by
 // itself. OctoDNS has such a guard as well, but not for zones of less than ten
 // records, and only one word for all zones that lifts it.
-func (k *GuardKeys) judge(c changes, zones []zone) error {
+func (k *GuardKeys) judge(c changes, zones []zone, p provider) error {
 	var faults []error
 	var hints []string
 	fault := func(hint, format string, args ...any) {
@@ -43,7 +43,10 @@ func (k *GuardKeys) judge(c changes, zones []zone) error {
 			fault(fmt.Sprintf("DNS_ALLOW_UPDATE=%s=%d lets a run do it", name, z.updated),
 				"%s: %d of its %d records would be changed, and at most %d may be", name, z.updated, z.live(), max(most, k.Update[z.name]))
 		}
-		if z.ownNS() && !isNew && !named(k.NS, z.name) {
+		if lost := z.lostNS(); len(lost) > 0 && p.keepsNS {
+			fault("take them away on the server itself, or name them among the zone's NS",
+				"%s: its own name servers %s can't be taken away by dynamic updates", name, strings.Join(lost, ", "))
+		} else if z.ownNS() && !isNew && !named(k.NS, z.name) {
 			fault("DNS_ALLOW_NS="+name+" lets a run do it", "%s: its own name servers would be changed", name)
 		}
 	}

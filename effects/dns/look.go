@@ -30,7 +30,7 @@ func (p *plan) Run(ctx context.Context, run *task.Run) error {
 	if err := c.show(run.Out); err != nil {
 		return err
 	}
-	if refusal := p.guard.judge(c, zones); refusal != nil {
+	if refusal := p.guard.judge(c, zones, b.provider); refusal != nil {
 		return report.Refuse("plan", fmt.Errorf("apply would be refused: %w", refusal), strings.Join(report.Hints(refusal), "; "))
 	}
 	return nil

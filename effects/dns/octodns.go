@@ -28,6 +28,7 @@ const (
 type bench struct {
 	dir      string
 	commands commands
+	provider provider
 	env      []string
 	limit    time.Duration // of one command
 }

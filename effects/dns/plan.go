@@ -81,6 +81,22 @@ func (z zoneChanges) ownNS() bool {
 	return slices.ContainsFunc(z.list, func(ch change) bool { return ch.Name == "" && ch.Kind == "NS" })
 }
 
+// lostNS are the name servers that the zone itself would lose.
+func (z zoneChanges) lostNS() []string {
+	var lost []string
+	for _, ch := range z.list {
+		if ch.Name != "" || ch.Kind != "NS" || ch.Existing == nil {
+			continue
+		}
+		for _, text := range ch.Existing.texts() {
+			if ch.New == nil || !slices.Contains(ch.New.texts(), text) {
+				lost = append(lost, text)
+			}
+		}
+	}
+	return lost
+}
+
 // live is how many records the zone holds now, of those that are ours to change.
 func (z zoneChanges) live() int { return z.wanted - z.created + z.deleted }
 
@@ -128,6 +144,10 @@ func (v *values) String() string {
 	if v == nil {
 		return ""
 	}
+	return fmt.Sprintf("%d %s", v.TTL, strings.Join(v.texts(), ", "))
+}
+
+func (v *values) texts() []string {
 	list := v.Values
 	if v.Value != nil {
 		list = []any{v.Value}
@@ -136,7 +156,7 @@ func (v *values) String() string {
 	for _, value := range list {
 		texts = append(texts, words(value))
 	}
-	return fmt.Sprintf("%d %s", v.TTL, strings.Join(texts, ", "))
+	return texts
 }
 
 func words(value any) string {

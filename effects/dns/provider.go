@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // provider is somebody who serves zones, and how OctoDNS talks to them. Its
@@ -22,7 +23,18 @@ type provider struct {
 	fixed     map[string]any      // arguments that are always the same
 	needs     []string            // keys that must be set
 	leastTTL  uint32              // seconds; below it, the provider refuses or rounds up
+	settles   time.Duration       // how long it may take to show what it was told
+	// keepsNS says that name servers of a zone itself can be added but not taken
+	// away: OctoDNS replaces all of them at once, and RFC 2136 (3.4.2.3) has servers
+	// ignore that a zone loses all of them.
+	keepsNS bool
 }
+
+// A name server shows at once what it was told; some providers finish later.
+const (
+	atOnce = 5 * time.Second
+	later  = time.Minute
+)
 
 // argument takes an argument of a class from the coordinates: a value for the
 // file, or the name of the variable that OctoDNS reads.
@@ -48,7 +60,7 @@ var providers = []provider{
 			"key_algorithm": func(k *ServerKeys) any { return k.TSIGAlgorithm },
 		},
 		fixed: map[string]any{"root_ns_warnings": false},
-		needs: []string{"DNS_SERVER", "DNS_TSIG_NAME", "DNS_TSIG_SECRET"},
+		needs: []string{"DNS_SERVER", "DNS_TSIG_NAME", "DNS_TSIG_SECRET"}, settles: atOnce, keepsNS: true,
 	},
 	{
 		name: "powerdns", class: "octodns_powerdns.PowerDnsProvider",
@@ -57,40 +69,40 @@ var providers = []provider{
 		},
 		// Without enable_dynamic it warns of LUA records in every run.
 		fixed: map[string]any{"root_ns_warnings": false, "enable_dynamic": false},
-		needs: []string{"DNS_API", "DNS_TOKEN"},
+		needs: []string{"DNS_API", "DNS_TOKEN"}, settles: atOnce,
 	},
 	{
 		name: "desec", class: "octodns_desec.DesecProvider",
 		arguments: map[string]argument{"token": token},
-		fixed:     map[string]any{"root_ns_warnings": false}, needs: []string{"DNS_TOKEN"}, leastTTL: 3600,
+		fixed:     map[string]any{"root_ns_warnings": false}, needs: []string{"DNS_TOKEN"}, leastTTL: 3600, settles: later,
 	},
 	{
 		name: "hetzner", class: "octodns_hetzner.HetznerProvider",
 		arguments: map[string]argument{"token": token},
 		// Its default is an API that was shut down in May 2026.
-		fixed: map[string]any{"root_ns_warnings": false, "backend": "hcloud"}, needs: []string{"DNS_TOKEN"}, leastTTL: 60,
+		fixed: map[string]any{"root_ns_warnings": false, "backend": "hcloud"}, needs: []string{"DNS_TOKEN"}, leastTTL: 60, settles: later,
 	},
 	{
 		name: "gandi", class: "octodns_gandi.GandiProvider",
 		arguments: map[string]argument{"token": token},
-		fixed:     map[string]any{"root_ns_warnings": false}, needs: []string{"DNS_TOKEN"}, leastTTL: 300,
+		fixed:     map[string]any{"root_ns_warnings": false}, needs: []string{"DNS_TOKEN"}, leastTTL: 300, settles: later,
 	},
 	{
 		name: "ovh", class: "octodns_ovh.OvhProvider",
 		arguments: map[string]argument{
 			"endpoint": ovhEndpoint, "application_key": user, "application_secret": password, "consumer_key": token,
 		},
-		fixed: map[string]any{"root_ns_warnings": false}, needs: []string{"DNS_USER", "DNS_PASSWORD", "DNS_TOKEN"}, leastTTL: 60,
+		fixed: map[string]any{"root_ns_warnings": false}, needs: []string{"DNS_USER", "DNS_PASSWORD", "DNS_TOKEN"}, leastTTL: 60, settles: later,
 	},
 	{
 		name: "transip", class: "octodns_transip.TransipProvider",
 		arguments: map[string]argument{"account": user, "key": password},
-		fixed:     map[string]any{"root_ns_warnings": false}, needs: []string{"DNS_USER", "DNS_PASSWORD"}, leastTTL: 120,
+		fixed:     map[string]any{"root_ns_warnings": false}, needs: []string{"DNS_USER", "DNS_PASSWORD"}, leastTTL: 120, settles: later,
 	},
 	{
 		name: "inwx", class: "octodns_inwx.INWXProvider",
 		arguments: map[string]argument{"username": user, "api_password": password},
-		fixed:     map[string]any{"root_ns_warnings": false}, needs: []string{"DNS_USER", "DNS_PASSWORD"}, leastTTL: 300,
+		fixed:     map[string]any{"root_ns_warnings": false}, needs: []string{"DNS_USER", "DNS_PASSWORD"}, leastTTL: 300, settles: later,
 	},
 }
 
@@ -180,7 +192,7 @@ var (
 
 // other is any provider that OctoDNS has a class for.
 func (k *ServerKeys) other() (provider, error) {
-	p := provider{name: "other", class: k.Class, needs: []string{"DNS_CLASS"}, fixed: map[string]any{}}
+	p := provider{name: "other", class: k.Class, needs: []string{"DNS_CLASS"}, fixed: map[string]any{}, settles: later}
 	var faults []error
 	if k.Class != "" && !dotted.MatchString(k.Class) {
 		faults = append(faults, fmt.Errorf("DNS_CLASS: %q is no class in a module", k.Class))

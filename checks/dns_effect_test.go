@@ -60,7 +60,7 @@ func runDNS(t *testing.T, group groups.Group, verb string, sets ...map[string]st
 	r.took = time.Since(began)
 	r.record.Close(r.err)
 	r.code, r.out, r.log = report.CodeOf(r.err), out.String(), log.String()
-	t.Logf("%s: %s after %.2f s\n%s%s", r.record.Program, r.code, r.took.Seconds(), r.log, r.out)
+	t.Logf("%s: %s after %.2f s\n%s%s", r.record.Program, r.code, r.took.Seconds(), shortened(r.log), shortened(r.out))
 	if r.err != nil {
 		t.Logf("error: %v\nhints: %s", r.err, strings.Join(report.Hints(r.err), "; "))
 	}
@@ -216,4 +216,13 @@ func TestDNSRoundTrip(t *testing.T) {
 			assert.Equal(t, s.serial("example.org."), serial)
 		})
 	}
+}
+
+// shortened is as much of a text as a log is to hold.
+func shortened(text string) string {
+	const most = 4000
+	if len(text) <= most {
+		return text
+	}
+	return text[:most] + "…\n"
 }

@@ -155,7 +155,7 @@ func TestDNSRefusals(t *testing.T) {
 
 			untouched(func() {
 				nothing := groups.Group{Name: "small", Machines: group.Machines, Zones: []groups.Zone{{}}}
-				refused(runDNS(t, nothing, "apply", s.vars), "would hold nothing", "ADDRESSES")
+				refused(runDNS(t, nothing, "apply", s.vars), "they would hold nothing", "ADDRESSES")
 			})
 		})
 	}

@@ -52,7 +52,8 @@ func (a *apply) Run(ctx context.Context, run *task.Run) error {
 // settled waits until the servers hold what they were told to.
 func settled(ctx context.Context, run *task.Run, b *bench, zones []zone) error {
 	var left changes
-	err := wait.For{What: "the servers to hold what was written", Limit: b.provider.settles, Interval: time.Second}.Until(ctx, func(ctx context.Context) error {
+	err := wait.For{What: "the servers to hold what was written", Limit: b.provider.settles, Interval: time.Second}.Until(ctx, func(context.Context) error {
+		// A look has a limit of its own, and one of a large zone is not to be cut off.
 		var err error
 		if left, err = b.look(ctx, run, zones); err != nil {
 			return wait.Stop(err)

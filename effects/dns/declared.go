@@ -125,10 +125,8 @@ func (s *served) open(ctx context.Context, run *task.Run) ([]zone, *bench, error
 	if err != nil {
 		return nil, nil, &report.Fault{Code: report.Usage, What: "render the zones", Why: err, Hint: "nothing was started"}
 	}
-	for _, z := range zones {
-		if len(z.records) == 0 {
-			return nil, nil, report.Refuse("render the zones", fmt.Errorf("%s would hold nothing", z.name), "give the machines addresses (WEB_ADDRESSES for web), or the zone records of its own")
-		}
+	if count(zones) == 0 {
+		return nil, nil, report.Refuse("render the zones", errors.New("they would hold nothing"), "give the machines addresses (WEB_ADDRESSES for web), or the zones records of their own")
 	}
 	p, err := s.server.find()
 	if err != nil {

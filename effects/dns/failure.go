@@ -83,7 +83,7 @@ func octodnsError(said string, err error) error {
 }
 
 // warning is a line of OctoDNS's log that warns.
-var warning = regexp.MustCompile(`(?m)^\S+ \[\d+\] +(?:WARNING|WARN) +(.*)$`)
+var warning = regexp.MustCompile(`(?m)^\S+ +\[\d+\] +WARNING +(.*)$`)
 
 // warnings gives the warnings in what OctoDNS said.
 func warnings(said string) iter.Seq[string] {

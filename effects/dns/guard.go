@@ -32,7 +32,7 @@ func (k *GuardKeys) judge(c changes, zones []zone, p provider) error {
 			present-- // a server makes these when it makes the zone
 		}
 		switch most := min(max(few, z.live()/10), z.live()/2); {
-		case present <= 0 && !isNew:
+		case present <= 0 && z.created > 0 && !isNew:
 			fault("DNS_NEW_ZONES="+name+" says that it is new",
 				"%s: its server holds nothing of it, as if it had been lost: %d records would be made anew", name, z.created)
 		case z.deleted > most && z.deleted > k.Delete[z.name]:

@@ -67,27 +67,35 @@ func (o reader) read(declared groups.Record, from string) (record, error) {
 	if ttl == 0 {
 		ttl = o.ttl
 	}
-	if ttl < leastTTL || ttl > mostTTL {
-		fault(fmt.Errorf("the TTL of %d s is not from %d to %d", ttl, leastTTL, mostTTL))
+	if err := checkTTL(ttl); err != nil {
+		fault(err)
 	} else {
 		r.ttl = uint32(ttl)
 	}
 	if len(declared.Values) == 0 {
 		fault(errors.New("has no value"))
 	}
-	for i, text := range declared.Values {
-		if slices.Contains(declared.Values[:i], text) {
-			fault(fmt.Errorf("has the value %q twice", text))
-			continue
-		}
+	seen := map[string]bool{}
+	for _, text := range declared.Values {
 		value, err := o.value(mdns.RR_Header{Name: r.name, Rrtype: r.kind, Class: mdns.ClassINET, Ttl: r.ttl}, target, text)
 		if err != nil {
 			fault(err)
 			continue
 		}
+		if seen[value.String()] {
+			fault(fmt.Errorf("has the value %q twice", text))
+		}
+		seen[value.String()] = true
 		r.values = append(r.values, value)
 	}
 	return r, errors.Join(faults...)
+}
+
+func checkTTL(seconds int) error {
+	if seconds < leastTTL || seconds > mostTTL {
+		return fmt.Errorf("the TTL of %d s is not from %d to %d", seconds, leastTTL, mostTTL)
+	}
+	return nil
 }
 
 // value reads one value.

@@ -87,6 +87,9 @@ func (s *set) open(declared []groups.Zone) {
 		s.zones[name], s.ttls[name] = &zone{name: name}, z.TTL
 		if z.TTL == 0 {
 			s.ttls[name] = groups.DefaultTTL
+		} else if err := checkTTL(z.TTL); err != nil {
+			s.fault("zone %s: %w", name, err)
+			s.ttls[name] = groups.DefaultTTL
 		}
 	}
 	for i, z := range declared {
@@ -198,7 +201,7 @@ func (s *set) add(r record) {
 		return
 	}
 	if r.ttl == 0 {
-		r.ttl = uint32(s.ttls[z.name]) //nolint:gosec // checked with the zone
+		r.ttl = uint32(s.ttls[z.name])
 	}
 	z.records = append(z.records, r)
 }

@@ -42,8 +42,21 @@ func OnMachines() []Check {
 		{"deployment-ci-environment", "deploys with no HOME, no terminal, a minimal environment and a read-only checkout", "^TestDeploymentCIEnvironment$"},
 		{"deployment-evaluation-cache", "evaluates nothing twice, and everything that changed", "^TestDeploymentEvaluationCache$"},
 		{"deployment-real-nixos", "builds every machine over the nixpkgs that CHECKS_NIXPKGS names, and deploys to a NixOS", "^TestDeploymentRealNixOS$"},
+		{"deployment-verdicts", "brings about each way in which a unit or a probe is not well, on the bus of a machine and without it", "^TestDeploymentVerdicts"},
 		{"contract-environment", "shows that programs read declared variables and children get no others", "^TestContractEnvironment$"},
 		{"contract-exit-codes", "compares the exit codes of the binary and of mage, signals included", "^TestContractExitCodes$"},
+		{"integrations-cold-start-bootstraps", "makes the first state before the first object, and goes on from a start that failed", "^TestColdStart"},
+		{"integrations-bootstrap-of-the-backend-itself", "keeps the state here until the backend that it belongs to is up", "^TestBootstrapOfTheBackendItself"},
+		{"integrations-steady-refuses-lost-state", "gives every answer that OpenTofu takes for a first run: each is refused, and nothing is made", "^TestSteadyRefusesLostState$"},
+		{"integrations-plan-changes-nothing", "plans, and looks that no object, state, serial or lock changed", "^TestPlanChangesNothing$"},
+		{"integrations-destroy-detaches-state", "destroys, and looks that the backend has no state afterwards", "^TestDestroyDetachesState$"},
+		{"integrations-stale-lock-is-taken-back", "takes back the lock of a run that is provably gone, or vouched for", "^TestStaleLockIsTakenBack$"},
+		{"integrations-foreign-lock-is-respected", "leaves the lock of a person or another program alone, and names its holder", "^TestForeignLockIsRespected$"},
+		{"integrations-two-runs-one-lock", "starts runs that know nothing of each other over one state", "^TestTwoRunsOneLock$"},
+		{"integrations-interrupt-releases", "sends each signal at each step: the state is written, the lock given back", "^TestInterruptReleases$"},
+		{"integrations-kill-matrix", "kills at each step, and takes the power: nothing is made twice, no state is lost", "^Test(KillMatrix$|PowerLoss)"},
+		{"integrations-backend-faults", "lets the state backend fail in each way that was met", "^TestBackendFaults$"},
+		{"integrations-secrets-stay-out", "looks for secrets wherever they must not be", "^TestSecretsStayOut$"},
 		{"readme-commands", "runs the commands of the README", "^TestReadmeCommands$"},
 		{"library-import", "declares groups in a module of its own, as a user would", "^TestLibraryImport$"},
 		{"integrations-state-backend", "kills the state backend while it writes, fills its disk, lets OpenTofu use it, and compares it with another", "^TestStateBackend"},
@@ -132,7 +145,7 @@ func (r *Run) Bench(ctx context.Context) error {
 	lines := r.Log.In("bench").Lines()
 	defer func() { _ = lines.Close() }()
 	bench := r.tools.Go(r.Environment, r.module, r.own(),
-		"test", "-tags", "checks", "-run", "^$", "-bench", ".", "-benchtime", "5x", "-timeout", "60m", "./checks/bench")
+		"test", "-tags", "checks", "-run", "^$", "-bench", ".", "-benchtime", "5x", "-timeout", "60m", "./checks/bench", "./checks/integrations")
 	bench.Stdout, bench.Stderr, bench.Grace = r.Out, lines, testGrace
 	return bench.Run(ctx)
 }

@@ -218,6 +218,13 @@ func TestDeploymentConfirmModes(t *testing.T) {
 		assert.Equal(t, strings.Replace(w.on(g, boots), o.record.Toplevel, o.record.Running, 1), before)
 		verify := w.slipway(nil, "operator-ssh-web-verify")
 		assert.Equal(t, verify.code, report.Unhealthy)
+
+		// What it broke does not become an old fault by doing the same again, nor
+		// by doing something else.
+		assert.Equal(t, w.slipway(nil, "operator-ssh-web-apply").code, report.Unhealthy)
+		w.write("operator/web.nix", strings.ReplaceAll(failing, "first", "another"))
+		assert.Equal(t, w.slipway(nil, "operator-ssh-web-apply").code, report.Unhealthy)
+		assert.Equal(t, strings.Split(w.on(g, boots), "\n")[1], o.record.Running)
 	})
 
 	t.Run("an unhealthy system is left for the one before", func(t *testing.T) {

@@ -23,6 +23,7 @@ import (
 	"gotest.tools/v3/poll"
 
 	"fediversity.eu/slipway/checks/guest"
+	"fediversity.eu/slipway/checks/guest/debian"
 	"fediversity.eu/slipway/checks/nixpkgs"
 	"fediversity.eu/slipway/internal/child"
 	"fediversity.eu/slipway/internal/toolchain"
@@ -146,24 +147,28 @@ func (w *world) write(name, text string) {
 // boot boots a guest and points the coordinates at it.
 func (w *world) boot(kind guest.Kind) *guest.Guest {
 	w.t.Helper()
-	return w.bootAs(kind, "web", "")
+	return w.bootAs(guest.Options{Kind: kind, Name: "web"}, "")
 }
 
-// bootAs boots a guest of a name and points the coordinates that begin with a
-// prefix at it.
-func (w *world) bootAs(kind guest.Kind, name, prefix string) *guest.Guest {
+// bootSuite boots a container of another release of Debian.
+func (w *world) bootSuite(suite debian.Suite) *guest.Guest {
+	w.t.Helper()
+	return w.bootAs(guest.Options{Kind: guest.Container, Name: "web", Suite: suite}, "")
+}
+
+// bootAs boots a guest and points the coordinates that begin with a prefix at it.
+func (w *world) bootAs(o guest.Options, prefix string) *guest.Guest {
 	w.t.Helper()
 	k, _, cache := given(w.t)
 	if k.Guest != "" {
-		kind = guest.Kind(k.Guest)
+		o.Kind = guest.Kind(k.Guest)
 	}
-	if missing := guest.Missing(kind); len(missing) > 0 {
+	if missing := guest.Missing(o.Kind); len(missing) > 0 {
 		w.t.Skipf("missing part: %s", missing[0])
 	}
-	g, err := guest.Boot(w.t.Context(), guest.Options{
-		Kind: kind, Name: name, Dir: filepath.Join(w.dir, "guest-"+name), Cache: filepath.Join(cache, "guest"),
-		MemoryMiB: 512, DiskMiB: 2048, Log: testWriter{w.t},
-	})
+	o.Dir, o.Cache = filepath.Join(w.dir, "guest-"+o.Name), filepath.Join(cache, "guest")
+	o.MemoryMiB, o.DiskMiB, o.Log = 512, 2048, testWriter{w.t}
+	g, err := guest.Boot(w.t.Context(), o)
 	assert.NilError(w.t, err)
 	w.t.Cleanup(func() {
 		if w.t.Failed() {

@@ -100,6 +100,11 @@ func (Checks) DeploymentRealNixos(ctx context.Context) error {
 	return run(ctx, "checks-deployment-real-nixos")
 }
 
+// DeploymentVerdicts brings about each way in which a unit or a probe is not well, on the bus of a machine and without it.
+func (Checks) DeploymentVerdicts(ctx context.Context) error {
+	return run(ctx, "checks-deployment-verdicts")
+}
+
 // ContractEnvironment shows that programs read declared variables and children get no others.
 func (Checks) ContractEnvironment(ctx context.Context) error {
 	return run(ctx, "checks-contract-environment")
@@ -135,3 +140,63 @@ func (Checks) StandIn(ctx context.Context) error { return run(ctx, "checks-stand
 
 // Bench measures what a user waits for, beside something to compare it with.
 func (Checks) Bench(ctx context.Context) error { return run(ctx, "checks-bench") }
+
+// IntegrationsColdStartBootstraps makes the first state before the first object, and goes on from a start that failed.
+func (Checks) IntegrationsColdStartBootstraps(ctx context.Context) error {
+	return run(ctx, "checks-integrations-cold-start-bootstraps")
+}
+
+// IntegrationsBootstrapOfTheBackendItself keeps the state here until the backend that it belongs to is up.
+func (Checks) IntegrationsBootstrapOfTheBackendItself(ctx context.Context) error {
+	return run(ctx, "checks-integrations-bootstrap-of-the-backend-itself")
+}
+
+// IntegrationsSteadyRefusesLostState gives every answer that OpenTofu takes for a first run: each is refused, and nothing is made.
+func (Checks) IntegrationsSteadyRefusesLostState(ctx context.Context) error {
+	return run(ctx, "checks-integrations-steady-refuses-lost-state")
+}
+
+// IntegrationsPlanChangesNothing plans, and looks that no object, state, serial or lock changed.
+func (Checks) IntegrationsPlanChangesNothing(ctx context.Context) error {
+	return run(ctx, "checks-integrations-plan-changes-nothing")
+}
+
+// IntegrationsDestroyDetachesState destroys, and looks that the backend has no state afterwards.
+func (Checks) IntegrationsDestroyDetachesState(ctx context.Context) error {
+	return run(ctx, "checks-integrations-destroy-detaches-state")
+}
+
+// IntegrationsStaleLockIsTakenBack takes back the lock of a run that is provably gone, or vouched for.
+func (Checks) IntegrationsStaleLockIsTakenBack(ctx context.Context) error {
+	return run(ctx, "checks-integrations-stale-lock-is-taken-back")
+}
+
+// IntegrationsForeignLockIsRespected leaves the lock of a person or another program alone, and names its holder.
+func (Checks) IntegrationsForeignLockIsRespected(ctx context.Context) error {
+	return run(ctx, "checks-integrations-foreign-lock-is-respected")
+}
+
+// IntegrationsTwoRunsOneLock starts runs that know nothing of each other over one state.
+func (Checks) IntegrationsTwoRunsOneLock(ctx context.Context) error {
+	return run(ctx, "checks-integrations-two-runs-one-lock")
+}
+
+// IntegrationsInterruptReleases sends each signal at each step: the state is written, the lock given back.
+func (Checks) IntegrationsInterruptReleases(ctx context.Context) error {
+	return run(ctx, "checks-integrations-interrupt-releases")
+}
+
+// IntegrationsKillMatrix kills at each step, and takes the power: nothing is made twice, no state is lost.
+func (Checks) IntegrationsKillMatrix(ctx context.Context) error {
+	return run(ctx, "checks-integrations-kill-matrix")
+}
+
+// IntegrationsBackendFaults lets the state backend fail in each way that was met.
+func (Checks) IntegrationsBackendFaults(ctx context.Context) error {
+	return run(ctx, "checks-integrations-backend-faults")
+}
+
+// IntegrationsSecretsStayOut looks for secrets wherever they must not be.
+func (Checks) IntegrationsSecretsStayOut(ctx context.Context) error {
+	return run(ctx, "checks-integrations-secrets-stay-out")
+}

@@ -30,6 +30,7 @@ func Group() groups.Group {
 				Name: "local", Description: "a static site on a virtual machine of this host",
 				Modules:   []string{"dev/local.nix"},
 				Placement: groups.Local{MemoryMiB: 512, DiskMiB: 2048, Forward: []int{http}, Answers: http},
+				Probes:    []groups.Probe{{Name: "site", Ask: groups.HTTP{URL: "http://127.0.0.1/"}}},
 			},
 		},
 	}

@@ -5,6 +5,7 @@ package hostingprovider
 import (
 	"embed"
 	"io/fs"
+	"net/http"
 
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/groups/modules"
@@ -27,10 +28,12 @@ func Group() groups.Group {
 			{
 				Name: "gateway", Description: "the way in from outside",
 				Modules: []string{"hostingprovider/gateway.nix"}, Placement: groups.External{},
+				Probes: []groups.Probe{{Name: "web server", Ask: groups.HTTP{URL: "http://127.0.0.1/", Status: http.StatusNotFound}}}, // no site is of this name
 			},
 			{
 				Name: "state", Description: "where deployments keep their state",
 				Modules: []string{"hostingprovider/state.nix"}, Placement: groups.External{},
+				Probes: []groups.Probe{{Name: "postgresql", Ask: groups.TCP{Address: "127.0.0.1:5432"}}},
 			},
 		},
 	}

@@ -4,8 +4,8 @@
 // A Command says everything about a child, and inherits nothing: environment,
 // directory and streams are what the Command names. Every child leads a process
 // group of its own. When the context ends, the group is asked to stop, has
-// Grace to do so, and is then killed; what it leaves behind in its group is
-// killed as soon as it is gone.
+// Grace to do so, and is then killed; what it leaves behind in its group, and
+// who descended from it when it was asked, is killed as soon as it is gone.
 package child
 
 import (
@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -35,6 +36,15 @@ type Command struct {
 	Grace  time.Duration // how long it may take to stop; 0 means DefaultGrace
 	Again  time.Duration // how often it is asked until it stops; 0 means once, for those whom a second request forces
 	Drain  time.Duration // how long Stdout may take what it wrote before its end; 0 means Grace
+
+	// Signals are handed on to the child alone, one by one, for as long as it
+	// runs. SIGKILL goes to its whole group.
+	Signals <-chan syscall.Signal
+	// Started is told the number of the process as soon as there is one.
+	Started func(pid int)
+	// Orphan is what the child gets when this process dies before it. 0 means
+	// nothing: it lives on. Linux alone can do it.
+	Orphan syscall.Signal
 }
 
 // DefaultGrace is how long a child may take to stop when it was asked to.
@@ -46,18 +56,34 @@ const DefaultGrace = 10 * time.Second
 func (c Command) Run(ctx context.Context) error {
 	started := time.Now()
 	var words tail.Tail
+	var left family
 	ended, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	cmd, err := c.build(ctx, ended, &words)
+	cmd, err := c.build(ctx, ended, &words, &left)
 	if err != nil {
 		return c.failed(started, &words, -1, err, nil)
 	}
-	err = cmd.Run()
+	if c.Orphan != 0 {
+		// The kernel sends it when the thread that started the child ends.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
+	if err = cmd.Start(); err == nil {
+		if c.Started != nil {
+			c.Started(cmd.Process.Pid)
+		}
+		go c.handOn(ended, cmd.Process.Pid)
+		forget := remember(cmd.Process.Pid, &left)
+		err = cmd.Wait()
+		forget()
+		end()
+	}
 	if cmd.Process != nil {
 		// Whatever is left in the group holds our files and knows nobody to
 		// report to any more.
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	}
+	left.end()
 	var stopped error
 	if ctx.Err() != nil {
 		stopped = context.Cause(ctx)
@@ -84,7 +110,7 @@ func (c Command) Output(ctx context.Context) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func (c Command) build(ctx, ended context.Context, words *tail.Tail) (*exec.Cmd, error) {
+func (c Command) build(ctx, ended context.Context, words *tail.Tail, left *family) (*exec.Cmd, error) {
 	path, err := Find(c.Path, c.Env)
 	if err != nil {
 		return nil, err
@@ -99,6 +125,9 @@ func (c Command) build(ctx, ended context.Context, words *tail.Tail) (*exec.Cmd,
 	cmd.Stdout = &sink{to: c.Stdout}
 	cmd.Stderr = &sink{to: c.Stderr, also: words}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if c.Orphan != 0 {
+		orphaned(cmd.SysProcAttr, c.Orphan)
+	}
 	stop, ok := c.Signal.(syscall.Signal)
 	if !ok {
 		stop = syscall.SIGTERM
@@ -112,8 +141,9 @@ func (c Command) build(ctx, ended context.Context, words *tail.Tail) (*exec.Cmd,
 		// number is not given anew while a member of it is not waited for.
 		kill := time.AfterFunc(grace, func() { _ = cmd.Process.Kill() })
 		context.AfterFunc(ended, func() { kill.Stop() })
+		left.note(cmd.Process.Pid)
 		if c.Again > 0 {
-			go c.ask(ended, cmd.Process.Pid, stop)
+			go c.ask(ended, cmd.Process.Pid, stop, left)
 		}
 		err := syscall.Kill(-cmd.Process.Pid, stop)
 		if errors.Is(err, syscall.ESRCH) {
@@ -127,7 +157,7 @@ func (c Command) build(ctx, ended context.Context, words *tail.Tail) (*exec.Cmd,
 
 // ask repeats a request to stop until the child has ended: one that comes in the
 // moment before a child begins to wait for something else may go unheard.
-func (c Command) ask(ended context.Context, group int, stop syscall.Signal) {
+func (c Command) ask(ended context.Context, group int, stop syscall.Signal, left *family) {
 	again := time.NewTicker(c.Again)
 	defer again.Stop()
 	for {
@@ -135,7 +165,27 @@ func (c Command) ask(ended context.Context, group int, stop syscall.Signal) {
 		case <-ended.Done():
 			return
 		case <-again.C:
+			left.note(group)
 			_ = syscall.Kill(-group, stop) // the group is there until the child is waited for
+		}
+	}
+}
+
+// handOn gives the child its signals.
+func (c Command) handOn(ended context.Context, pid int) {
+	for {
+		select {
+		case <-ended.Done():
+			return
+		case s, ok := <-c.Signals:
+			if !ok {
+				return
+			}
+			whom := pid
+			if s == syscall.SIGKILL {
+				whom = -pid
+			}
+			_ = syscall.Kill(whom, s)
 		}
 	}
 }

@@ -206,6 +206,18 @@ func TestASlowReaderGetsAllThatWasWritten(t *testing.T) {
 	assert.Equal(t, out.Len(), 60000)
 }
 
+func TestADescendantInASessionOfItsOwnIsNotLeft(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	out := &listener{word: "ready\n", heard: func() { cancel(errEnough) }}
+	// The group that it says is that of the one that leaves.
+	command := script(`setsid sh -c 'echo group $$; trap "" TERM; echo ready; while :; do sleep 0.1; done' & wait`)
+	command.Stdout, command.Grace = out, stopGrace
+	assert.ErrorIs(t, command.Run(ctx), errEnough)
+	poll.WaitOn(t, gone(out.group(t)), poll.WithTimeout(bound), poll.WithDelay(10*time.Millisecond))
+}
+
 func TestAChildIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -230,4 +242,37 @@ func TestAChildIsAskedAgain(t *testing.T) {
 			poll.WaitOn(t, gone(out.group(t)), poll.WithTimeout(bound), poll.WithDelay(10*time.Millisecond))
 		})
 	}
+}
+
+func TestSignalsAreHandedOnToTheChildAlone(t *testing.T) {
+	t.Parallel()
+	signals := make(chan syscall.Signal, 1)
+	out := &listener{word: "ready\n", heard: func() { signals <- syscall.SIGINT }}
+	command := script(hello + `sh -c 'trap "echo grandchild; exit" INT; while :; do sleep 0.1; done' & trap "echo child; exit 5" INT; echo ready; while :; do sleep 0.1; done`)
+	command.Stdout, command.Signals, command.Grace = out, signals, stopGrace
+	err := command.Run(t.Context())
+	assert.Equal(t, failure(t, err).ExitCode, 5)
+	assert.NilError(t, failure(t, err).Stopped)
+	assert.Assert(t, strings.HasSuffix(out.buf.String(), "ready\nchild\n"), out.buf.String())
+}
+
+func TestKillGoesToTheGroup(t *testing.T) {
+	t.Parallel()
+	signals := make(chan syscall.Signal, 1)
+	out := &listener{word: "ready\n", heard: func() { signals <- syscall.SIGKILL }}
+	command := script(hello + "trap '' INT TERM; sleep 60 & echo ready; wait; wait")
+	command.Stdout, command.Signals, command.Grace = out, signals, time.Minute
+	started := time.Now()
+	err := command.Run(t.Context())
+	assert.ErrorContains(t, err, "signal: killed")
+	assert.Assert(t, time.Since(started) < bound)
+}
+
+func TestOrphanGetsItsSignal(t *testing.T) {
+	t.Parallel()
+	command := script("echo lives")
+	command.Orphan = syscall.SIGINT
+	out, err := command.Output(t.Context())
+	assert.NilError(t, err)
+	assert.Equal(t, string(out), "lives\n")
 }

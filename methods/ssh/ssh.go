@@ -4,13 +4,12 @@
 package ssh
 
 import (
-	"context"
 	"slices"
 
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/methods/deploy"
 	"fediversity.eu/slipway/methods/nixos"
-	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/targets/task"
 )
 
@@ -19,29 +18,13 @@ const Name = "ssh"
 
 // Method deploys over ssh.
 type Method struct {
-	host    Host
+	host    deploy.Host
 	standIn nixos.StandIn
-}
-
-// Host boots machines on the host that Slipway runs on.
-type Host interface {
-	// Up boots a machine, unless it runs already, and says how to reach it.
-	Up(ctx context.Context, run *task.Run, d methods.Deployment) (Reached, error)
-	// Find says how to reach a machine that runs.
-	Find(ctx context.Context, run *task.Run, d methods.Deployment) (Reached, error)
-	// Down removes every trace of a machine. One that is not there is no error.
-	Down(ctx context.Context, run *task.Run, d methods.Deployment) error
-}
-
-// Reached is a machine that Host booted.
-type Reached struct {
-	Target remote.Target
-	URL    string // where its service answers; empty if it has none
 }
 
 // New makes the method. host and standIn serve the machines that Slipway boots
 // itself; without such machines they may be nil.
-func New(host Host, standIn nixos.StandIn) *Method {
+func New(host deploy.Host, standIn nixos.StandIn) *Method {
 	return &Method{host: host, standIn: standIn}
 }
 
@@ -75,21 +58,25 @@ func (m *Method) Verbs(p groups.Placement) []task.Verb {
 
 // Task makes one run of a verb.
 func (m *Method) Task(d methods.Deployment, verb string) task.Task {
-	reach := &reach{deployment: d, host: m.host}
+	reach := deploy.Reach{Way: &deploy.Declared{}, Deployment: d}
+	booted := &deploy.Booted{Host: m.host, Deployment: d}
+	if _, local := d.Machine.Placement.(groups.Local); local {
+		reach.Way = booted
+	}
 	switch verb {
 	case "plan":
-		return &plan{reach: reach, blueprint: nixos.NewBlueprint(d, m.standIn)}
+		return deploy.Plan(reach, nixos.NewBlueprint(d, m.standIn))
 	case "rollback":
-		return &rollback{reach: reach}
+		return deploy.Rollback(reach)
 	case "verify":
-		return &verify{reach: reach}
+		return deploy.Verify(reach)
 	case "generations":
-		return &generations{reach: reach}
+		return deploy.Generations(reach)
 	case "build":
 		return nixos.SystemTask{Blueprint: nixos.NewBlueprint(d, m.standIn)}
 	case destroyVerb.Name:
-		return &destroy{reach: reach}
+		return deploy.Destroy(booted)
 	default:
-		return &apply{reach: reach, blueprint: nixos.NewBlueprint(d, m.standIn)}
+		return deploy.Apply(reach, nixos.NewBlueprint(d, m.standIn))
 	}
 }

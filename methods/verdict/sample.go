@@ -1,81 +1,105 @@
 package verdict
 
 import (
+	"context"
+	_ "embed" // the script
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// Unit is what systemd says of a unit at one moment (org.freedesktop.systemd1).
-type Unit struct {
-	Name       string
-	Load       string // LoadState
-	Active     string // ActiveState
-	Sub        string // SubState
-	Result     string // "success", "exit-code", "timeout", …; empty where the type has none
-	ExitStatus int    // of the main process
-	Restarts   int    // automatic ones, since the last start by hand
-	Invocation string
-	Job        bool // a job of it is waiting or running
+// sampleScript prints blocks of KEY=VALUE lines with empty lines between them:
+// one of the machine, then one a unit. A block of User begins the units of that
+// user's manager.
+//
+//go:embed sample.sh
+var sampleScript string
+
+// look takes a sample.
+func look(ctx context.Context, host Host) (Sample, error) {
+	out, err := host.Output(ctx, sampleScript)
+	if err != nil {
+		return Sample{}, err
+	}
+	return parseSample(string(out))
 }
-
-// Sample is what systemd says of all loaded units at one moment.
-type Sample struct{ Units []Unit }
-
-// sampleScript prints the properties of all loaded units, one block a unit.
-const sampleScript = `systemctl show --all --property=Id,LoadState,ActiveState,SubState,Result,ExecMainStatus,NRestarts,InvocationID,Job '*'`
 
 // errNoUnits is a sample without a single unit, which no machine has.
 var errNoUnits = errors.New("systemctl named no unit")
 
-// parseSample reads the output of "systemctl show": blocks of KEY=VALUE lines,
-// separated by empty lines. A block without an Id is not a unit. A sample that
-// can't be read, or that has no unit, is an error and never an empty machine.
+// parseSample reads what sampleScript prints. A sample that can't be read, or
+// that has no unit, is an error and never an empty machine.
 func parseSample(text string) (Sample, error) {
-	var s Sample
+	s := Sample{Refused: map[string]string{}}
+	user, ended := "", false
 	for block := range strings.SplitSeq(text, "\n\n") {
-		properties := map[string]string{}
-		for line := range strings.Lines(block) {
-			if key, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), "="); ok {
-				properties[key] = value
+		p := pairs(block)
+		switch {
+		case p["Id"] != "":
+			unit, err := unitOf(p)
+			if err != nil {
+				return Sample{}, err
 			}
+			unit.User = user
+			if !unit.ours() {
+				s.Units = append(s.Units, unit)
+			}
+		case p["Boot"] != "":
+			if err := s.header(p); err != nil {
+				return Sample{}, err
+			}
+		case p["User"] != "":
+			if user = p["User"]; p["Refused"] != "" {
+				s.Refused[user] = p["Refused"]
+			}
+		case p["End"] != "":
+			ended = true
 		}
-		if properties["Id"] == "" {
-			continue
-		}
-		unit, err := unitOf(properties)
-		if err != nil {
-			return Sample{}, err
-		}
-		s.Units = append(s.Units, unit)
 	}
-	if len(s.Units) == 0 {
+	switch {
+	case len(s.Units) == 0:
 		return Sample{}, errNoUnits
+	case s.Boot == "":
+		return Sample{}, errors.New("the machine did not name its boot")
+	case !ended:
+		return Sample{}, errors.New("the answer of the machine was cut off")
 	}
 	return s, nil
 }
 
-func unitOf(p map[string]string) (Unit, error) {
-	u := Unit{
-		Name: p["Id"], Load: p["LoadState"], Active: p["ActiveState"], Sub: p["SubState"],
-		Result: p["Result"], Invocation: p["InvocationID"], Job: p["Job"] != "" && p["Job"] != "0",
+func pairs(block string) map[string]string {
+	p := map[string]string{}
+	for line := range strings.Lines(block) {
+		if name, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), "="); ok {
+			p[name] = value
+		}
 	}
-	if u.Active == "" {
-		return Unit{}, fmt.Errorf("unit %s: no ActiveState", u.Name)
+	return p
+}
+
+// header reads the block of the machine. The kernel's own clock is the one that
+// systemd writes moments by; /proc/uptime, which also counts the time that a
+// machine was suspended, stands in for it where that can't be read.
+func (s *Sample) header(p map[string]string) error {
+	s.Boot, s.System, s.Cursor = p["Boot"], p["System"], strings.TrimPrefix(p["Cursor"], "-- cursor: ")
+	nanoseconds, err := strconv.ParseInt(p["Now"], 10, 64)
+	if err != nil {
+		seconds, err := strconv.ParseFloat(p["Uptime"], 64)
+		if err != nil || !(seconds > 0 && seconds < 1e9) {
+			return fmt.Errorf("uptime %q is none", p["Uptime"])
+		}
+		nanoseconds = int64(seconds * float64(time.Second))
 	}
-	if !slices.Contains(states, u.Active) {
-		return Unit{}, fmt.Errorf("unit %s: ActiveState %q is none that is known", u.Name, u.Active)
+	s.Now = time.Duration(nanoseconds)
+	clock, err := strconv.ParseInt(p["Clock"], 10, 64)
+	if err != nil || s.Now <= 0 {
+		return fmt.Errorf("clock %q at %s is none", p["Clock"], s.Now)
 	}
-	var err error
-	if u.ExitStatus, err = number(p["ExecMainStatus"]); err != nil {
-		return Unit{}, fmt.Errorf("unit %s: ExecMainStatus: %w", u.Name, err)
-	}
-	if u.Restarts, err = number(p["NRestarts"]); err != nil {
-		return Unit{}, fmt.Errorf("unit %s: NRestarts: %w", u.Name, err)
-	}
-	return u, nil
+	s.Clock = time.Unix(clock, 0)
+	return nil
 }
 
 // states are the values of ActiveState (systemd, unit_active_state_table).
@@ -83,10 +107,121 @@ var states = []string{
 	"active", "reloading", "inactive", "failed", "activating", "deactivating", "maintenance", "refreshing",
 }
 
-// number reads a property that only some types of unit have.
-func number(text string) (int, error) {
-	if text == "" {
-		return 0, nil
+func unitOf(p map[string]string) (Unit, error) {
+	u := Unit{
+		Name: p["Id"], Load: p["LoadState"], LoadError: loadError(p["LoadError"]), Active: p["ActiveState"], Sub: p["SubState"],
+		Result: p["Result"], Reload: p["ReloadResult"], Type: p["Type"], Restart: p["Restart"], Remains: p["RemainAfterExit"] == "yes",
+		Invocation: p["InvocationID"], Job: p["Job"] != "" && p["Job"] != "0",
+		Requires: names(p, "Requires", "BindsTo", "Requisite"), RequiredBy: names(p, "RequiredBy", "BoundBy", "RequisiteOf"),
+		WantedBy: names(p, "WantedBy"), Triggers: names(p, "Triggers"), TriggeredBy: names(p, "TriggeredBy"),
+		Files: names(p, "FragmentPath", "DropInPaths"),
 	}
-	return strconv.Atoi(text)
+	if u.Active == "" {
+		return Unit{}, fmt.Errorf("unit %s: no ActiveState", u.Name)
+	}
+	if !slices.Contains(states, u.Active) {
+		return Unit{}, fmt.Errorf("unit %s: ActiveState %q is none that is known", u.Name, u.Active)
+	}
+	var asserted time.Duration
+	for _, read := range []struct {
+		name string
+		into func(text string) error
+	}{
+		{"ExecMainStatus", number(&u.ExitStatus)},
+		{"ExecMainCode", number(&u.ExitCode)},
+		{"NRestarts", number(&u.Restarts)},
+		{"RestartUSec", span(&u.Delay)},
+		{"RestartUSecNext", span(&u.Delay)}, // with RestartSteps it grows; systemd 254 and later
+		{"ExecMainStartTimestampMonotonic", moment(&u.Started)},
+		{"ExecMainExitTimestampMonotonic", moment(&u.Exited)},
+		{"ActiveEnterTimestampMonotonic", moment(&u.Up)},
+		{"InactiveEnterTimestampMonotonic", moment(&u.Down)},
+		{"StateChangeTimestampMonotonic", moment(&u.Changed)},
+		{"ConditionTimestampMonotonic", moment(&u.Tried)},
+		{"AssertTimestampMonotonic", moment(&asserted)},
+	} {
+		if text := p[read.name]; text != "" { // only some types of unit have it
+			if err := read.into(text); err != nil {
+				return Unit{}, fmt.Errorf("unit %s: %s: %w", u.Name, read.name, err)
+			}
+		}
+	}
+	u.AssertFail = asserted > 0 && p["AssertResult"] == "no"
+	return u, nil
+}
+
+// names reads lists, which have blanks between their words.
+func names(p map[string]string, from ...string) []string {
+	var all []string
+	for _, name := range from {
+		all = append(all, strings.Fields(p[name])...)
+	}
+	return all
+}
+
+// loadError is the text of a LoadError, which comes as the name of a D-Bus error
+// and a text in quotes.
+func loadError(value string) string {
+	if _, text, ok := strings.Cut(value, ` "`); ok {
+		return strings.TrimSuffix(text, `"`)
+	}
+	return value
+}
+
+func number(n *int) func(string) error {
+	return func(text string) (err error) {
+		*n, err = strconv.Atoi(text)
+		return err
+	}
+}
+
+// moment reads microseconds since the boot.
+func moment(d *time.Duration) func(string) error {
+	return func(text string) error {
+		n, err := strconv.ParseUint(text, 10, 63)
+		*d = microseconds(n)
+		return err
+	}
+}
+
+// forever is a time span without an end.
+const forever = time.Duration(1<<63 - 1)
+
+func microseconds(n uint64) time.Duration {
+	if n > uint64(forever/time.Microsecond) {
+		return forever
+	}
+	return time.Duration(n) * time.Microsecond
+}
+
+// spans are the units of a time span (systemd.time(7)).
+var spans = map[string]time.Duration{
+	"us": time.Microsecond, "μs": time.Microsecond, "ms": time.Millisecond, "s": time.Second, "min": time.Minute, "h": time.Hour,
+	"d": 24 * time.Hour, "w": 7 * 24 * time.Hour, "month": 2629800 * time.Second, "y": 31557600 * time.Second,
+}
+
+// span reads a time span as systemctl prints it: "1min 30s", "100ms", "infinity".
+func span(d *time.Duration) func(string) error {
+	return func(text string) error {
+		total := time.Duration(0)
+		for word := range strings.FieldsSeq(text) {
+			if word == "infinity" {
+				total = forever
+				continue
+			}
+			digits := strings.TrimRight(word, "abcdefghijklmnopqrstuvwxyzμ")
+			unit, known := spans[word[len(digits):]]
+			n, err := strconv.ParseFloat(digits, 64)
+			if err != nil || n < 0 || (!known && word != "0") {
+				return fmt.Errorf("%q is no time span", text)
+			}
+			if more := n * float64(unit); more < float64(forever-total) {
+				total += time.Duration(more)
+			} else {
+				total = forever
+			}
+		}
+		*d = total
+		return nil
+	}
 }

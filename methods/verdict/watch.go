@@ -4,95 +4,243 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	"fediversity.eu/slipway/internal/journal"
-	"fediversity.eu/slipway/internal/wait"
 	"fediversity.eu/slipway/targets/report"
 )
 
-// Host runs a script on the machine that is judged.
-type Host interface {
-	Output(ctx context.Context, script string, args ...string) ([]byte, error)
+// Watch is the watch over a machine while it is changed.
+type Watch struct {
+	base   Sample
+	faults []Finding      // of the baseline
+	texts  map[key]string // checksums of the units that have them
+	bus    *bus           // nil where there is none
+	log    *report.Log
 }
-
-// Window says how long to look.
-type Window struct {
-	Calm  time.Duration // how long a changed machine must stay settled; 0 means one look
-	Limit time.Duration // how long it may take to settle
-}
-
-// CalmAfterSwitch is how long a machine that was switched must stay settled
-// before it counts as healthy: what can't start at all shows within two
-// seconds.
-const CalmAfterSwitch = 2 * time.Second
 
 // lookLimit bounds one look; a machine that does not answer for so long is out
 // of contact.
 const lookLimit = 30 * time.Second
 
-// Watch looks at a machine until it is settled, or until the window's limit,
-// and judges it. A look that fails is not a finding and not health: its error
-// has exit code 5.
-func Watch(ctx context.Context, host Host, w Window, log *report.Log) (Verdict, error) {
-	var first, last Sample
-	var calmSince time.Time
-	told := ""
-	waiting := wait.For{What: "the units to settle", Limit: w.Limit, Try: lookLimit, Interval: 500 * time.Millisecond}
-	err := waiting.Until(ctx, func(ctx context.Context) error {
-		sample, err := look(ctx, host)
-		if err != nil {
-			return wait.Stop(err)
-		}
-		if len(first.Units) == 0 {
-			first = sample
-		}
-		last = sample
-		_, settled := judge(sample)
-		if !settled {
-			calmSince = time.Time{}
-			if names := startingNames(sample); names != told {
-				told = names
-				log.Infof("waiting for %s", names)
-			}
-			return errors.New("units are still starting")
-		}
-		if calmSince.IsZero() {
-			calmSince = time.Now()
-		}
-		if time.Since(calmSince) < w.Calm {
-			return errors.New("they have just settled")
-		}
-		return nil
-	})
-	var timeout *wait.TimeoutError
-	if err != nil && !errors.As(err, &timeout) {
-		return Verdict{}, unknown(ctx, err)
-	}
-	v := Verdict{Units: len(last.Units)}
-	v.Findings, _ = judge(last)
-	v.Findings = join(v.Findings, looping(first, last))
-	if timeout != nil {
-		v.Findings = join(v.Findings, stuck(last))
-	}
-	return v, explain(ctx, host, v.Findings)
-}
+// listenMost is how long a look may take on a machine that is listened to.
+// systemd tells its listeners of every property of every unit that changes, and
+// of all units with each reload: on an emulated machine, that made a switch take
+// three times as long.
+const listenMost = 2 * time.Second
 
-func startingNames(s Sample) string {
-	var names []string
-	for _, f := range stuck(s) {
-		names = append(names, f.Unit.Name)
+// Observe takes the baseline of a machine that is about to be changed, and
+// listens from now on to what its systemd does. The context bounds the whole
+// watch; Close ends it.
+func Observe(ctx context.Context, host Host, log *report.Log) (*Watch, error) {
+	w := &Watch{log: log}
+	began := time.Now()
+	if err := w.baseline(ctx, host); err != nil {
+		return nil, unknown(ctx, err)
 	}
-	return strings.Join(names, ", ")
-}
-
-func look(ctx context.Context, host Host) (Sample, error) {
-	out, err := host.Output(ctx, sampleScript)
+	took := time.Since(began)
+	taken := time.Now()
+	if took > listenMost {
+		log.Infof("the machine is slow (a look took %s): its journal is read instead of listening to systemd", rough(took))
+		return w, nil
+	}
+	err := w.listen(ctx, host, func() time.Duration { return w.base.Now + time.Since(taken) })
+	if ctx.Err() != nil {
+		w.Close()
+		return nil, context.Cause(ctx)
+	}
 	if err != nil {
-		return Sample{}, err
+		log.Infof("systemd can't be listened to, its journal is read instead: %s", err)
 	}
-	return parseSample(string(out))
+	return w, nil
+}
+
+// listen opens the bus, unless it takes the only session that the server allows.
+func (w *Watch) listen(ctx context.Context, host Host, clock func() time.Duration) error {
+	b, err := listen(ctx, host, clock)
+	if err != nil {
+		return err
+	}
+	b.begin(w.base)
+	within, cancel := context.WithTimeoutCause(ctx, busLimit, errors.New("the server allows no session beside it"))
+	defer cancel()
+	if _, err := host.Output(within, ":"); err != nil {
+		b.close()
+		return err
+	}
+	w.bus = b
+	return nil
+}
+
+func (w *Watch) baseline(ctx context.Context, host Host) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, lookLimit, fmt.Errorf("no answer within %s", lookLimit))
+	defer cancel()
+	v, err := oneLook(ctx, host)
+	if err != nil {
+		return err
+	}
+	for _, f := range v.findings(false) {
+		if f.Class != Remark {
+			w.faults = append(w.faults, f)
+		}
+	}
+	w.base = v.now
+	w.texts, err = texts(ctx, host, unitsOf(w.faults))
+	return err
+}
+
+// Close ends the listening.
+func (w *Watch) Close() {
+	if w.bus != nil {
+		w.bus.close()
+	}
+}
+
+// oneLook takes a sample, and what the journal has of restarts of late. One that
+// can't be read leaves it at the sample.
+func oneLook(ctx context.Context, host Host) (view, error) {
+	out, journalErr := host.Output(ctx, restartsScript)
+	if errors.Is(journalErr, ErrContact) {
+		return view{}, journalErr
+	}
+	sample, err := look(ctx, host)
+	if err != nil {
+		return view{}, err
+	}
+	return newView(nil, sample, parseEvents(string(out)), sample.Now-recent), nil
+}
+
+// Judge judges the machine when the change is done. The connection may be
+// another one than that of the baseline.
+func (w *Watch) Judge(ctx context.Context, host Host, o Options) (Verdict, error) {
+	if w.bus != nil && !w.bus.alive() {
+		w.log.Infof("the connection that listened was lost; the journal fills the gap")
+	}
+	watching := &watching{host: host, options: o, log: w.log, see: func(ctx context.Context) (view, error) {
+		events, err := w.events(ctx, host)
+		if err != nil {
+			return view{}, err
+		}
+		sample, err := look(ctx, host)
+		return newView(&w.base, sample, events, w.base.Now), err
+	}}
+	watching.class = func(ctx context.Context, v *view, findings []Finding) ([]Finding, error) {
+		if err := w.compare(ctx, host, findings); err != nil {
+			return nil, err
+		}
+		reset, err := w.quiet(ctx, host, v, findings)
+		return append(findings, reset...), err
+	}
+	if w.bus != nil && w.bus.alive() {
+		watching.wake = w.bus.wake
+	}
+	v, verdict, err := watching.judge(ctx)
+	if err == nil && w.base.Boot != v.now.Boot {
+		w.log.Warnf("the machine was rebooted since the baseline")
+	}
+	return verdict, err
+}
+
+// events gives what happened since the baseline, from the bus where that missed
+// nothing, and otherwise from the journal.
+func (w *Watch) events(ctx context.Context, host Host) ([]event, error) {
+	if w.bus != nil && w.bus.alive() {
+		return w.bus.heard(), nil
+	}
+	var events []event
+	if w.base.Cursor != "" {
+		var err error
+		if events, err = readJournal(ctx, host, w.base.Cursor); errors.Is(err, ErrContact) {
+			return nil, err
+		}
+	}
+	if len(events) == 0 && w.bus != nil {
+		events = w.bus.heard() // of a machine without a journal, what there is
+	}
+	return events, nil
+}
+
+// compare classes what was found: what the baseline had in the same unit is old.
+func (w *Watch) compare(ctx context.Context, host Host, findings []Finding) error {
+	had := map[key]bool{}
+	for _, f := range w.faults {
+		had[f.Unit.key()] = true
+	}
+	var both []Unit
+	for _, f := range findings {
+		if had[f.Unit.key()] {
+			both = append(both, f.Unit)
+		}
+	}
+	now, err := texts(ctx, host, both)
+	if err != nil {
+		return err
+	}
+	for i, f := range findings {
+		id := f.Unit.key()
+		switch {
+		case f.Class == Remark:
+		case had[id] && now[id] == w.texts[id]:
+			findings[i].Class = Old
+		default:
+			findings[i].Class = New
+		}
+	}
+	return nil
+}
+
+// quiet remembers what had failed before the change and is not failed now: a
+// switch resets all failed states, also of what it does not start again. Such a
+// unit may be unloaded by now; it is gone only if its text is.
+func (w *Watch) quiet(ctx context.Context, host Host, v *view, findings []Finding) ([]Finding, error) {
+	var reset []Finding
+	for _, f := range w.faults {
+		id := f.Unit.key()
+		now, there := v.units[id]
+		if f.Fault != FailedUnit || slices.ContainsFunc(findings, func(other Finding) bool { return other.Unit.key() == id }) {
+			continue
+		}
+		if !there || (now.Load == "loaded" && now.Active == "inactive" && (now.Invocation == f.Unit.Invocation || now.Invocation == "")) {
+			reset = append(reset, f)
+		}
+	}
+	now, err := texts(ctx, host, unitsOf(reset))
+	if err != nil {
+		return nil, err
+	}
+	var all []Finding
+	for _, f := range reset {
+		if id := f.Unit.key(); now[id] == w.texts[id] {
+			f.Fault, f.Class = Reset, Old
+			all = append(all, f)
+		}
+	}
+	return all, nil
+}
+
+// Look judges a machine that was not changed. One look is enough where nothing
+// is on its way and nothing was restarted just now.
+func Look(ctx context.Context, host Host, o Options, log *report.Log) (Verdict, error) {
+	watching := &watching{host: host, options: o, log: log, see: func(ctx context.Context) (view, error) { return oneLook(ctx, host) }}
+	watching.class = func(_ context.Context, _ *view, findings []Finding) ([]Finding, error) {
+		for i, f := range findings {
+			if f.Class != Remark {
+				findings[i].Class = Present
+			}
+		}
+		return findings, nil
+	}
+	_, verdict, err := watching.judge(ctx)
+	return verdict, err
+}
+
+func unitsOf(findings []Finding) []Unit {
+	var units []Unit
+	for _, f := range findings {
+		units = append(units, f.Unit)
+	}
+	return units
 }
 
 func unknown(ctx context.Context, err error) error {
@@ -105,36 +253,11 @@ func unknown(ctx context.Context, err error) error {
 	}
 }
 
-// journalLines is how many of a unit's last words a finding repeats.
-const journalLines = 10
-
-// journalScript prints the last lines of one invocation of a unit: what its
-// processes wrote, and what systemd said about it.
-const journalScript = `
-journalctl --sync 2>/dev/null
-journalctl --quiet --output=json --output-fields=MESSAGE --lines="$2" \
-  "_SYSTEMD_INVOCATION_ID=$1" + "INVOCATION_ID=$1" _PID=1`
-
-// explain adds to each finding what the journal says about it. A journal that
-// can't be read takes nothing away from the finding.
-func explain(ctx context.Context, host Host, findings []Finding) error {
-	within, cancel := context.WithTimeout(ctx, lookLimit)
-	defer cancel()
-	for i, f := range findings {
-		if f.Unit.Invocation == "" {
-			continue
-		}
-		out, err := host.Output(within, journalScript, f.Unit.Invocation, fmt.Sprint(journalLines))
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err != nil {
-			findings[i].Journal = []string{"its journal can't be read: " + err.Error()}
-			continue
-		}
-		for _, entry := range journal.Parse(string(out)) {
-			findings[i].Journal = append(findings[i].Journal, entry.Message)
-		}
+// list is names for a sentence, few of them.
+func list(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
 	}
-	return nil
+	return strings.Join(names, ", ")
 }

@@ -13,230 +13,256 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/targets/report"
 )
 
-// machine is a host that answers with samples, one a look, the last for ever.
-// Any other script is refused.
-type machine struct {
-	samples []any // string: what systemctl printed; error: the look failed
-	journal any   // string or error, for every invocation
-	looks   int
-	asked   []string // invocations whose journal was read
+// seen is what came of a verdict, how long it took, and what was said meanwhile.
+type seen struct {
+	Verdict
+	err  error
+	took time.Duration
+	said string
 }
 
-func (m *machine) Output(ctx context.Context, script string, args ...string) ([]byte, error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	answer := m.journal
-	switch script {
-	case sampleScript:
-		answer = m.samples[min(m.looks, len(m.samples)-1)]
-		m.looks++
-	case journalScript:
-		m.asked = append(m.asked, args[0])
-	default:
-		return nil, fmt.Errorf("nobody expected %q", script)
-	}
-	switch answer := answer.(type) {
-	case string:
-		return []byte(answer), nil
-	case error:
-		return nil, answer
-	}
-	return nil, nil
-}
-
-// watch watches in a bubble, and says how long it took.
-func watch(t *testing.T, m *machine, w Window) (v Verdict, took time.Duration, said string, err error) {
+// judged observes a machine, whose first sample is the baseline, and judges it.
+func judged(t *testing.T, m *machine, o Options) seen {
 	t.Helper()
+	var s seen
 	var log strings.Builder
-	synctest.Test(t, func(t *testing.T) {
-		started := time.Now()
-		v, err = Watch(t.Context(), m, w, report.NewLog(report.Plain(&log)))
-		took = time.Since(started)
-	})
-	return v, took, log.String(), err
-}
-
-const (
-	web  = "Id=web.service\nLoadState=loaded\nSubState=x\nInvocationID=0a0a\n"
-	base = "Id=base.target\nLoadState=loaded\nActiveState=active\nSubState=active\n\n"
-)
-
-func webIs(active string, restarts int) string {
-	return fmt.Sprintf("%s%sActiveState=%s\nNRestarts=%d\n", base, web, active, restarts)
-}
-
-func TestAMachineThatIsWell(t *testing.T) {
-	m := &machine{samples: []any{recorded(t, "well.txt")}}
-	v, took, _, err := watch(t, m, Window{Limit: time.Minute})
-	assert.NilError(t, err)
-	assert.Assert(t, v.Healthy())
-	assert.Equal(t, v.Units, strings.Count(recorded(t, "well.txt"), "Id="))
-	assert.Equal(t, m.looks, 1, "nothing changed: one look")
-	assert.Equal(t, took, time.Duration(0))
-}
-
-func TestAMachineWithAFailedUnit(t *testing.T) {
-	m := &machine{
-		samples: []any{recorded(t, "failed.txt")},
-		journal: `{"__CURSOR":"1","MESSAGE":"cannot bind"}` + "\n" + `{"__CURSOR":"2","MESSAGE":"Main process exited"}` + "\n",
+	if o.Limit == 0 {
+		o.Limit = time.Minute
 	}
-	v, took, _, err := watch(t, m, Window{Limit: time.Minute})
-	assert.NilError(t, err)
-	assert.Assert(t, cmp.Len(v.Findings, 1))
-	assert.Equal(t, v.Findings[0].String(), "web.service: failed (exit-code, exit status 1, 5 restarts)")
-	assert.DeepEqual(t, v.Findings[0].Journal, []string{"cannot bind", "Main process exited"})
-	assert.DeepEqual(t, m.asked, []string{v.Findings[0].Unit.Invocation})
-	assert.Equal(t, took, time.Duration(0), "what failed is not waited for")
+	synctest.Test(t, func(t *testing.T) {
+		w, err := Observe(t.Context(), m, report.NewLog(report.Plain(&log)))
+		if s.err = err; err != nil {
+			return
+		}
+		defer w.Close()
+		began := time.Now()
+		s.Verdict, s.err = w.Judge(t.Context(), m, o)
+		s.took = time.Since(began)
+	})
+	s.said = log.String()
+	return s
+}
+
+// faultsOf says class and fault of each finding.
+func faultsOf(v Verdict) string {
+	var all []string
+	for _, f := range v.Findings {
+		all = append(all, fmt.Sprintf("%s: %s %s", f.Name(), f.Class, f.Fault))
+	}
+	return strings.Join(all, "; ")
+}
+
+func TestAMachineThatStaysWell(t *testing.T) {
+	s := judged(t, &machine{samples: []any{printed(100, web("active")), printed(110, web("active"))}}, Options{})
+	assert.NilError(t, s.err)
+	assert.Assert(t, s.Healthy())
+	assert.Equal(t, s.Units, 2)
+	assert.Equal(t, s.took, time.Duration(0), "nothing was started that could still fail")
+	assert.Assert(t, strings.Contains(s.said, "its journal is read instead"), s.said)
+}
+
+func TestWhatTheRunStartedMustLiveForAMoment(t *testing.T) {
+	started := "ExecMainStartTimestampMonotonic=109000000"
+	s := judged(t, &machine{samples: []any{printed(100), printed(110, web("active", started)), printed(111, web("active", started))}}, Options{})
+	assert.NilError(t, s.err)
+	assert.Assert(t, s.Healthy())
+	assert.Equal(t, s.took, 500*time.Millisecond, "looked at again until it is two seconds old")
+	assert.Assert(t, strings.Contains(s.said, "watching web.service"), s.said)
+}
+
+func TestNewAndOld(t *testing.T) {
+	failed, well := web("failed", "Result=exit-code", "FragmentPath=/etc/web"), web("active", "FragmentPath=/etc/web")
+	reset := web("inactive", "FragmentPath=/etc/web")
+	for _, c := range []struct {
+		name    string
+		before  string
+		after   string
+		sums    any
+		options Options
+		want    string
+		code    report.Code
+		says    string
+	}{
+		{name: "fails now", before: well, after: failed, want: "web.service: new failed", code: report.Unhealthy},
+		{name: "failed before, and does again", before: failed, after: failed, want: "web.service: old failed", says: "1 unit unhealthy"},
+		{name: "failed before, and counts", before: failed, after: failed, options: Options{Baseline: Fail}, want: "web.service: old failed", code: report.Unhealthy},
+		{name: "failed before, and was reset", before: failed, after: reset, want: "web.service: old had failed before, and was not started again"},
+		{name: "failed before, and was mended", before: failed, after: well},
+		{name: "failed before, and was unloaded", before: failed, after: "", want: "web.service: old had failed before, and was not started again"},
+		{name: "fails, and is tolerated", before: well, after: failed, options: Options{Tolerate: []string{"w?b"}}, want: "web.service: tolerated failed"},
+		{name: "a switch that blames nobody", before: well, after: well, options: Options{Switch: 4}, code: report.Unhealthy, says: "exit code 4"},
+		{name: "a switch that blames what was so before", before: failed, after: failed, options: Options{Switch: 4}, want: "web.service: old failed"},
+		{name: "another system", before: well, after: well, options: Options{System: "/nix/store/b"}, code: report.Unhealthy, says: "/nix/store/a runs instead of /nix/store/b"},
+		{name: "the right system", before: well, after: well, options: Options{System: "/nix/store/a"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := judged(t, &machine{samples: []any{printed(100, c.before), printed(110, c.after)}}, c.options)
+			assert.NilError(t, s.err)
+			assert.Equal(t, faultsOf(s.Verdict), c.want)
+			assert.Equal(t, s.Code(), c.code)
+			if c.code != report.Healthy && c.says != "" {
+				assert.ErrorContains(t, s.Err(), c.says)
+			}
+		})
+	}
+}
+
+func TestAUnitThatThisRunChangedIsNotOld(t *testing.T) {
+	failed := web("failed", "FragmentPath=/etc/web", "DropInPaths=/etc/web.d/a /etc/web.d/b")
+	m := &machine{samples: []any{printed(100, failed), printed(110, failed)}, sums: "1 1\n2 2\n3 3\n"}
+	synctest.Test(t, func(t *testing.T) {
+		w, err := Observe(t.Context(), m, &report.Log{})
+		assert.NilError(t, err)
+		m.sums = "1 1\n2 2\n4 3\n"
+		v, err := w.Judge(t.Context(), m, Options{Limit: time.Minute})
+		assert.NilError(t, err)
+		assert.Equal(t, faultsOf(v), "web.service: new failed")
+	})
+}
+
+func TestAUnitThatThisRunRemovedIsForgotten(t *testing.T) {
+	m := &machine{samples: []any{printed(100, web("failed", "FragmentPath=/etc/web")), printed(110)}, sums: "1 1\n"}
+	synctest.Test(t, func(t *testing.T) {
+		w, err := Observe(t.Context(), m, &report.Log{})
+		assert.NilError(t, err)
+		m.sums = "none\n"
+		v, err := w.Judge(t.Context(), m, Options{Limit: time.Minute})
+		assert.NilError(t, err)
+		assert.Equal(t, faultsOf(v), "")
+	})
 }
 
 func TestAMachineThatStarts(t *testing.T) {
-	m := &machine{samples: []any{recorded(t, "starting.txt"), recorded(t, "starting.txt"), recorded(t, "well.txt")}}
-	v, took, said, err := watch(t, m, Window{Limit: time.Minute})
-	assert.NilError(t, err)
-	assert.Assert(t, v.Healthy())
-	assert.Equal(t, took, time.Second)
-	assert.Equal(t, said, "waiting for web.service\n", "said once, and by name")
+	m := &machine{samples: []any{printed(100), printed(110, web("activating")), printed(111, web("activating")), printed(112, web("active"))}}
+	s := judged(t, m, Options{})
+	assert.NilError(t, s.err)
+	assert.Assert(t, s.Healthy())
+	assert.Equal(t, s.took, time.Second)
+	assert.Equal(t, strings.Count(s.said, "watching web.service"), 1, "said once, and by name")
 }
 
-func TestAMachineThatStartsAndFails(t *testing.T) {
-	m := &machine{samples: []any{webIs("activating", 0), webIs("activating", 1), webIs("failed", 1)}}
-	v, _, _, err := watch(t, m, Window{Limit: time.Minute})
-	assert.NilError(t, err)
-	assert.Assert(t, cmp.Len(v.Findings, 1))
-	assert.Equal(t, v.Findings[0].Fault, FailedUnit)
-}
-
-func TestAUnitThatStartsAgainAndAgain(t *testing.T) {
-	m := &machine{samples: []any{webIs("activating", 0), webIs("activating", 1), webIs("activating", 2)}}
-	v, took, _, err := watch(t, m, Window{Limit: time.Minute})
-	assert.NilError(t, err)
-	assert.Assert(t, cmp.Len(v.Findings, 1))
-	assert.Equal(t, v.Findings[0].Fault, RestartLoop)
-	assert.Equal(t, took, time.Second, "the second restart is enough")
-}
-
-func TestAUnitThatRunsForAMomentBetweenRestarts(t *testing.T) {
-	// It is active at every look, and restarted between them.
-	m := &machine{samples: []any{
-		webIs("active", 0), webIs("active", 1), webIs("active", 2), webIs("active", 3), webIs("active", 4), webIs("active", 5), webIs("active", 6),
-	}}
-	v, _, _, err := watch(t, m, Window{Calm: CalmAfterSwitch, Limit: time.Minute})
-	assert.NilError(t, err)
-	assert.Assert(t, !v.Healthy(), "restarts that grow are a loop, whatever the state is at the moment")
-}
-
-func TestAChangedMachineMustStaySettled(t *testing.T) {
-	t.Run("and does", func(t *testing.T) {
-		m := &machine{samples: []any{webIs("active", 0)}}
-		v, took, _, err := watch(t, m, Window{Calm: 2 * time.Second, Limit: time.Minute})
-		assert.NilError(t, err)
-		assert.Assert(t, v.Healthy())
-		assert.Equal(t, took, 2*time.Second)
-	})
-	t.Run("and starts something again", func(t *testing.T) {
-		m := &machine{samples: []any{webIs("active", 0), webIs("active", 0), webIs("activating", 1), webIs("active", 1)}}
-		v, took, _, err := watch(t, m, Window{Calm: 2 * time.Second, Limit: time.Minute})
-		assert.NilError(t, err)
-		assert.Assert(t, v.Healthy())
-		assert.Equal(t, took, 3500*time.Millisecond, "it counts anew from the fourth look")
-	})
-	t.Run("and fails at last", func(t *testing.T) {
-		m := &machine{samples: []any{webIs("active", 0), webIs("active", 0), webIs("failed", 0)}}
-		v, _, _, err := watch(t, m, Window{Calm: 2 * time.Second, Limit: time.Minute})
-		assert.NilError(t, err)
-		assert.Assert(t, !v.Healthy())
-	})
+func TestWhatIsSeenIsSaidAtOnce(t *testing.T) {
+	other := "Id=slow.service\nLoadState=loaded\nSubState=start\nActiveState="
+	m := &machine{samples: []any{printed(100), printed(110, web("failed"), other+"activating"), printed(111, web("failed"), other+"activating"), printed(112, web("failed"), other+"active")}}
+	s := judged(t, m, Options{})
+	assert.Equal(t, faultsOf(s.Verdict), "web.service: new failed")
+	assert.Equal(t, strings.Count(s.said, "seen: web.service: failed"), 1)
 }
 
 func TestWhatIsStillStartingWhenTheTimeIsUp(t *testing.T) {
 	for _, limit := range []time.Duration{5 * time.Second, time.Minute, 5 * time.Minute} {
 		t.Run(limit.String(), func(t *testing.T) {
-			m := &machine{samples: []any{webIs("activating", 1)}}
-			v, took, _, err := watch(t, m, Window{Limit: limit})
-			assert.NilError(t, err)
-			assert.Assert(t, cmp.Len(v.Findings, 1))
-			assert.Equal(t, v.Findings[0].Fault, StillStarts)
-			assert.Assert(t, took <= limit && took > limit-time.Second, "took %s", took)
+			s := judged(t, &machine{samples: []any{printed(100), printed(110, web("activating"))}}, Options{Limit: limit})
+			assert.NilError(t, s.err)
+			assert.Equal(t, faultsOf(s.Verdict), "web.service: new still starting")
+			assert.Equal(t, s.took, limit)
 		})
 	}
 }
 
 func TestALookThatFailsIsNotKnown(t *testing.T) {
-	away := errors.New("contact lost")
+	away := fmt.Errorf("%w: connection reset", ErrContact)
 	for _, c := range []struct {
 		name    string
 		samples []any
 		text    string
 	}{
-		{"at the first look", []any{away}, "look at the units: contact lost"},
-		{"after others", []any{webIs("activating", 0), away}, "look at the units: contact lost"},
-		{"in the calm", []any{webIs("active", 0), away}, "look at the units: contact lost"},
-		{"no units", []any{""}, "look at the units: systemctl named no unit"},
-		{"half a unit", []any{base + "Id=web.service\n"}, "unit web.service: no ActiveState"},
+		{"at the baseline", []any{away}, "look at the units: the machine could not be asked: connection reset"},
+		{"at the first look", []any{printed(100), away}, "connection reset"},
+		{"after others", []any{printed(100), printed(110, web("activating")), away}, "connection reset"},
+		{"no units", []any{printed(100), ""}, "look at the units: systemctl named no unit"},
+		{"half a unit", []any{printed(100), printed(110, "Id=web.service")}, "unit web.service: no ActiveState"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v, _, _, err := watch(t, &machine{samples: c.samples}, Window{Calm: time.Second, Limit: time.Minute})
-			assert.Equal(t, report.CodeOf(err), report.Unknown)
-			assert.ErrorContains(t, err, c.text)
-			assert.DeepEqual(t, v, Verdict{})
+			s := judged(t, &machine{samples: c.samples}, Options{})
+			assert.Equal(t, report.CodeOf(s.err), report.Unknown)
+			assert.ErrorContains(t, s.err, c.text)
 		})
 	}
 }
 
-func TestAMachineThatDoesNotAnswerIsNotKnown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		started := time.Now()
-		_, err := Watch(t.Context(), silent{}, Window{Limit: time.Hour}, &report.Log{})
-		assert.Equal(t, report.CodeOf(err), report.Unknown)
-		assert.Equal(t, time.Since(started), lookLimit)
-	})
-}
-
 // silent never answers.
-type silent struct{}
+type silent struct{ machine }
 
-func (silent) Output(ctx context.Context, _ string, _ ...string) ([]byte, error) {
+func (*silent) Output(ctx context.Context, _ string, _ ...string) ([]byte, error) {
 	<-ctx.Done()
 	return nil, fmt.Errorf("run: %w", context.Cause(ctx))
 }
 
+func TestAMachineThatDoesNotAnswerIsNotKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		_, err := Look(t.Context(), &silent{}, Options{Limit: time.Hour}, &report.Log{})
+		assert.Equal(t, report.CodeOf(err), report.Unknown)
+		assert.Equal(t, time.Since(began), lookLimit)
+	})
+}
+
 func TestAnInterruptionIsNoVerdict(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		host Host
-	}{
-		{"between looks", &machine{samples: []any{webIs("activating", 0)}}},
-		{"in a look", silent{}},
+	for name, host := range map[string]Host{
+		"between looks": &machine{samples: []any{printed(100, web("activating"))}},
+		"in a look":     &silent{},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(1700*time.Millisecond, func() { cancel(&report.Interruption{Signal: syscall.SIGTERM}) })
-				v, err := Watch(ctx, c.host, Window{Limit: time.Minute}, &report.Log{})
+				v, err := Look(ctx, host, Options{Limit: time.Minute}, &report.Log{})
 				assert.Equal(t, report.CodeOf(err), report.Terminated)
-				assert.DeepEqual(t, v, Verdict{})
+				assert.Equal(t, len(v.Findings), 0)
 			})
 		})
 	}
 }
 
+func TestTheLastWordsOfWhatFailed(t *testing.T) {
+	m := &machine{
+		samples: []any{printed(110, web("failed"))},
+		words:   `{"__CURSOR":"1","MESSAGE":"cannot bind"}` + "\n" + `{"__CURSOR":"2","MESSAGE":"Main process exited\nfor good"}` + "\n",
+	}
+	v, err := Look(t.Context(), m, Options{Limit: time.Minute}, &report.Log{})
+	assert.NilError(t, err)
+	assert.Equal(t, faultsOf(v), "web.service: present failed")
+	assert.DeepEqual(t, v.Findings[0].Journal, []string{"cannot bind", "Main process exited", "for good"})
+	assert.DeepEqual(t, m.asked, []string{"0a0a"})
+	assert.Equal(t, m.looks, 1, "nothing changed: one look")
+}
+
 func TestAJournalThatCannotBeReadTakesNothingAway(t *testing.T) {
-	m := &machine{samples: []any{recorded(t, "failed.txt")}, journal: errors.New("no journal files were found")}
-	v, _, _, err := watch(t, m, Window{Limit: time.Minute})
+	none := errors.New("no journal files were found")
+	m := &machine{samples: []any{printed(110, web("failed"))}, words: none, restarts: none}
+	v, err := Look(t.Context(), m, Options{Limit: time.Minute}, &report.Log{})
 	assert.NilError(t, err)
 	assert.Assert(t, cmp.Len(v.Findings, 1))
 	assert.DeepEqual(t, v.Findings[0].Journal, []string{"its journal can't be read: no journal files were found"})
 }
 
-func TestAUnitThatNeverRanHasNoJournal(t *testing.T) {
-	m := &machine{samples: []any{base + "Id=web.service\nActiveState=failed\nInvocationID=\n"}, journal: errors.New("must not be asked")}
-	v, _, _, err := watch(t, m, Window{Limit: time.Minute})
-	assert.NilError(t, err)
-	assert.Assert(t, cmp.Len(v.Findings, 1))
-	assert.Assert(t, cmp.Len(v.Findings[0].Journal, 0))
-	assert.Assert(t, cmp.Len(m.asked, 0))
+func TestProbesAreWaitedFor(t *testing.T) {
+	site := []groups.Probe{{Name: "site", Ask: groups.TCP{Address: "127.0.0.1:80"}, Deadline: 8 * time.Second}}
+	well, failed := []any{printed(100), printed(110, web("active"))}, []any{printed(100), printed(110, web("failed"))}
+	t.Run("until their deadline", func(t *testing.T) {
+		s := judged(t, &machine{samples: well}, Options{Probes: site})
+		assert.Equal(t, s.Code(), report.Unhealthy)
+		assert.Assert(t, s.took >= 7500*time.Millisecond && s.took <= 8*time.Second, "took %s", s.took)
+		assert.ErrorContains(t, s.Err(), "probe site (tcp 127.0.0.1:80): connect to 127.0.0.1:80: connection refused")
+		assert.Assert(t, strings.Contains(s.said, "watching the probes"), s.said)
+	})
+	t.Run("not where a unit has failed", func(t *testing.T) {
+		s := judged(t, &machine{samples: failed}, Options{Probes: site})
+		assert.Equal(t, s.Code(), report.Unhealthy)
+		assert.Equal(t, s.took, time.Duration(0))
+	})
+	t.Run("where a unit has failed that does not count", func(t *testing.T) {
+		s := judged(t, &machine{samples: failed}, Options{Probes: site, Tolerate: []string{"web"}})
+		assert.Assert(t, s.took >= 7500*time.Millisecond && s.took <= 8*time.Second, "took %s", s.took)
+	})
+	t.Run("not beyond the limit", func(t *testing.T) {
+		s := judged(t, &machine{samples: well}, Options{Probes: site, Limit: 3 * time.Second})
+		assert.Equal(t, s.Code(), report.Unhealthy)
+		assert.Equal(t, s.took, 3*time.Second)
+	})
 }

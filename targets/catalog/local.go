@@ -13,8 +13,8 @@ import (
 	"fediversity.eu/slipway/checks/nixpkgs"
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/methods/deploy"
 	"fediversity.eu/slipway/methods/remote"
-	"fediversity.eu/slipway/methods/ssh"
 	"fediversity.eu/slipway/targets/report"
 	"fediversity.eu/slipway/targets/task"
 )
@@ -37,10 +37,10 @@ func (localHost) dir(cache string, d methods.Deployment) string {
 }
 
 // Up boots the machine unless it runs.
-func (h localHost) Up(ctx context.Context, run *task.Run, d methods.Deployment) (ssh.Reached, error) {
+func (h localHost) Up(ctx context.Context, run *task.Run, d methods.Deployment) (deploy.Reached, error) {
 	cache, err := run.Environment.CacheDir()
 	if err != nil {
-		return ssh.Reached{}, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
+		return deploy.Reached{}, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
 	}
 	dir, where := h.dir(cache, d), d.Machine.Placement.(groups.Local) //nolint:forcetypeassert // the method asks for no other
 	g, err := guest.Find(dir)
@@ -48,7 +48,7 @@ func (h localHost) Up(ctx context.Context, run *task.Run, d methods.Deployment) 
 		return reached(g, where)
 	}
 	if !errors.Is(err, guest.ErrNoGuest) && !errors.Is(err, guest.ErrNotRunning) {
-		return ssh.Reached{}, report.Fail("find the machine", err, "destroy removes what is left of it")
+		return deploy.Reached{}, report.Fail("find the machine", err, "destroy removes what is left of it")
 	}
 	log := run.Log.In("boot")
 	log.Infof("a virtual machine on this host, in %s", dir)
@@ -59,20 +59,20 @@ func (h localHost) Up(ctx context.Context, run *task.Run, d methods.Deployment) 
 		Forward: where.Forward, MemoryMiB: where.MemoryMiB, DiskMiB: where.DiskMiB, Log: lines,
 	})
 	if err != nil {
-		return ssh.Reached{}, report.Fail("boot the machine", err, "mage setup installs what a machine needs on this host")
+		return deploy.Reached{}, report.Fail("boot the machine", err, "mage setup installs what a machine needs on this host")
 	}
 	return reached(g, where)
 }
 
 // Find gives a machine that runs.
-func (h localHost) Find(_ context.Context, run *task.Run, d methods.Deployment) (ssh.Reached, error) {
+func (h localHost) Find(_ context.Context, run *task.Run, d methods.Deployment) (deploy.Reached, error) {
 	cache, err := run.Environment.CacheDir()
 	if err != nil {
-		return ssh.Reached{}, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
+		return deploy.Reached{}, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
 	}
 	g, err := guest.Find(h.dir(cache, d))
 	if err != nil {
-		return ssh.Reached{}, report.Refuse("find the machine", err, d.Group.Name+"-ssh-"+d.Machine.Name+"-apply boots it")
+		return deploy.Reached{}, report.Refuse("find the machine", err, d.Group.Name+"-ssh-"+d.Machine.Name+"-apply boots it")
 	}
 	return reached(g, d.Machine.Placement.(groups.Local)) //nolint:forcetypeassert // as in Up
 }
@@ -100,17 +100,17 @@ func (h localHost) Down(_ context.Context, run *task.Run, d methods.Deployment) 
 	return nil
 }
 
-func reached(g *guest.Guest, where groups.Local) (ssh.Reached, error) {
+func reached(g *guest.Guest, where groups.Local) (deploy.Reached, error) {
 	access := g.Access()
 	text, err := os.ReadFile(access.KeyFile)
 	if err != nil {
-		return ssh.Reached{}, report.Fail("read the machine's key", err, "destroy and apply make the machine anew")
+		return deploy.Reached{}, report.Fail("read the machine's key", err, "destroy and apply make the machine anew")
 	}
 	key, err := remote.ParsePrivateKey(text)
 	if err != nil {
-		return ssh.Reached{}, report.Fail("read the machine's key", err, "destroy and apply make the machine anew")
+		return deploy.Reached{}, report.Fail("read the machine's key", err, "destroy and apply make the machine anew")
 	}
-	r := ssh.Reached{Target: remote.Target{
+	r := deploy.Reached{Target: remote.Target{
 		Host: access.Host, Port: access.Port, User: access.User,
 		HostKeys: []string{access.HostKey}, Keys: []xssh.Signer{key},
 	}}

@@ -2,6 +2,7 @@ package env
 
 import (
 	"maps"
+	"os"
 	"slices"
 )
 
@@ -59,3 +60,8 @@ func (e Environment) Child(own map[string]string) []string {
 // DumbTerminal says whether TERM, one of the Fixed variables, names a terminal
 // that only takes lines.
 func (e Environment) DumbTerminal() bool { return e.value("TERM") == "dumb" }
+
+// Inherited returns this process's whole environment. It is for a process that
+// stands between a program of ours and a child, whose environment Child composed
+// already, and for nothing else.
+func Inherited() []string { return os.Environ() }

@@ -37,6 +37,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -95,4 +96,17 @@ func (e Environment) value(name string) string { return e.snapshot().values[name
 func (e Environment) has(name string) bool {
 	_, ok := e.snapshot().values[name]
 	return ok
+}
+
+// Names returns the sorted names of the variables that begin with prefix, so that
+// a reader can be told which of them count for nothing. No value leaves e by it.
+func (e Environment) Names(prefix string) []string {
+	var names []string
+	for name, value := range e.snapshot().values {
+		if value != "" && strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

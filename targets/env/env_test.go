@@ -43,3 +43,9 @@ func TestZeroEnvironmentIsEmpty(t *testing.T) {
 	assert.Equal(t, len(e.Typos(nil, nil)), 0)
 	assert.Equal(t, len(e.Child(nil)), 1)
 }
+
+func TestNamesTellNoValues(t *testing.T) {
+	e := env.Map(map[string]string{"TF_B": "2", "TF_A": "1", "TF_EMPTY": "", "OTHER": "3"})
+	assert.DeepEqual(t, e.Names("TF_"), []string{"TF_A", "TF_B"})
+	assert.Equal(t, len(e.Names("NONE_")), 0)
+}

@@ -15,6 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/internal/child"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/program"
@@ -122,6 +123,15 @@ func (t *work) Coordinates() []any {
 	return []any{&t.keys}
 }
 
+// stay runs a child that does not stop when asked, and a grandchild in a session
+// of its own, which says its number.
+func (t *work) stay(run *task.Run) error {
+	return child.Command{
+		Path: "/bin/sh", Env: []string{"PATH=/usr/bin:/bin"}, Stdout: run.Out,
+		Args: []string{"-c", `trap "" TERM INT; setsid sh -c 'echo $0 stays $$; while :; do sleep 0.1; done' "$0" & wait`, t.d.Machine.Name},
+	}.Run(context.Background())
+}
+
 func (t *work) Run(ctx context.Context, run *task.Run) error {
 	say := func(text string) { _, _ = fmt.Fprintf(run.Out, "%s %s\n", t.d.Machine.Name, text) }
 	switch t.verb {
@@ -134,8 +144,7 @@ func (t *work) Run(ctx context.Context, run *task.Run) error {
 		say("waits")
 		<-ctx.Done()
 		if t.verb == "stay" {
-			say("stays")
-			select {}
+			return t.stay(run)
 		}
 		return fmt.Errorf("wait: %w", context.Cause(ctx))
 	}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fediversity.eu/slipway/internal/child"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/program"
 	"fediversity.eu/slipway/targets/report"
@@ -81,6 +82,7 @@ func (f Front) asked(words []string) func(*program.Registry) []program.Call {
 func (f Front) call(ctx context.Context, environment env.Environment, asked func(*program.Registry) []program.Call) report.Code {
 	var opened atomic.Pointer[program.Session]
 	ctx, stop := withSignals(ctx, func() {
+		child.KillAll()
 		if session := opened.Load(); session != nil {
 			session.Abandon()
 		}

@@ -3,12 +3,16 @@ package front
 import (
 	"bufio"
 	"os/exec"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+	"gotest.tools/v3/poll"
 )
 
 const listed = `hosting-provider-all-apply               deploys every published machine of hosting-provider by ssh`
@@ -187,6 +191,17 @@ func TestSignals(t *testing.T) {
 			t.Run(c.name+" as "+role, func(t *testing.T) {
 				t.Parallel()
 				got := signalled(t, role, c.signal, "slipway", "hosting-provider-ssh-web-"+c.verb)
+				if left := regexp.MustCompile(`stays (\d+)`).FindStringSubmatch(got.out); left != nil {
+					got.out = strings.Replace(got.out, left[0], "stays", 1)
+					pid, err := strconv.Atoi(left[1])
+					assert.NilError(t, err)
+					poll.WaitOn(t, func(poll.LogT) poll.Result {
+						if syscall.Kill(pid, 0) == nil {
+							return poll.Continue("process %d is alive", pid)
+						}
+						return poll.Success()
+					}, poll.WithDelay(10*time.Millisecond))
+				}
 				check(t, got, c.code, "="+c.out, nil)
 				if c.verb == "wait" {
 					assert.Assert(t, cmp.Contains(got.err, "wait: stopped by"))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/program"
 	"fediversity.eu/slipway/targets/task"
 )
@@ -76,7 +77,7 @@ func groupTable(r *program.Registry) string {
 
 func methodTable(r *program.Registry) string {
 	var b strings.Builder
-	row(&b, "method", "verb", "what it does")
+	row(&b, "method or effect", "verb", "what it does")
 	row(&b, "---", "---", "---")
 	for _, method := range r.Methods() {
 		for _, verb := range method.Verbs(groups.Local{}) {
@@ -85,6 +86,17 @@ func methodTable(r *program.Registry) string {
 				does += ", where Slipway booted it"
 			}
 			row(&b, "`"+method.Name()+"`", "`"+verb.Usage()+"`", does)
+		}
+	}
+	for _, effect := range r.Effects() {
+		for _, group := range r.Groups() {
+			if !slices.Contains(group.Effects, effect.Name()) {
+				continue
+			}
+			for _, verb := range effect.Verbs(group) {
+				row(&b, "`"+effect.Name()+"`", "`"+verb.Usage()+"`", verb.Description+" "+effect.Description())
+			}
+			break // the verbs are alike in every group that has the effect
 		}
 	}
 	return b.String()
@@ -98,7 +110,16 @@ func keyTable(r *program.Registry) (string, error) {
 	var b strings.Builder
 	row(&b, "variable", "what it is", "valid", "default")
 	row(&b, "---", "---", "---", "---")
-	for _, key := range sets[0].Keys { // of all deployments
+	all := sets[0].Keys // of all deployments
+	for _, set := range sets {
+		for _, key := range set.Keys {
+			if !slices.ContainsFunc(all, func(k env.Key) bool { return k.Name == key.Name }) {
+				all = append(all, key)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b env.Key) int { return strings.Compare(a.Name, b.Name) })
+	for _, key := range all {
 		shown := "`" + strings.Join(key.Variables(), "` or `") + "`"
 		value := ""
 		switch {

@@ -274,7 +274,7 @@ func TestOrderIsFoundInAGroupWhoseMachinesNeedMany(t *testing.T) {
 		machines = append(machines, m)
 	}
 	found := make(chan map[string][]string, 1)
-	go func() { found <- edges(group("big", []string{"ssh"}, machines...), false) }()
+	go func() { found <- edges(group("big", []string{"ssh"}, machines...), nil, false) }()
 	select {
 	case before := <-found:
 		assert.Assert(t, cmp.Len(before["web"], 300))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"fediversity.eu/slipway/effects"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
 	"fediversity.eu/slipway/targets/task"
@@ -47,12 +48,23 @@ func (r *Registry) Calls(words []string, other func(word string) bool) []Call {
 // Arguments lists the arguments of a program. An aggregate has none: what they
 // mean differs from machine to machine.
 func (r *Registry) Arguments(p Program) []task.Argument {
+	if p.Kind == Standalone {
+		return argumentsOf(r.effectVerbs(p), p.Verb)
+	}
 	if p.Kind != Deployment {
 		return nil
 	}
 	machine, _ := machineOf(r.groupOf(p.Group), p.Machine)
-	verbs := r.methods[p.Method].Verbs(machine.Placement)
-	i := slices.IndexFunc(verbs, func(v task.Verb) bool { return v.Name == p.Verb })
+	return argumentsOf(r.methods[p.Method].Verbs(machine.Placement), p.Verb)
+}
+
+func (r *Registry) effectVerbs(p Program) []task.Verb {
+	i := slices.IndexFunc(r.effects, func(e effects.Effect) bool { return e.Name() == p.Effect })
+	return r.effects[i].Verbs(r.groupOf(p.Group))
+}
+
+func argumentsOf(verbs []task.Verb, name string) []task.Argument {
+	i := slices.IndexFunc(verbs, func(v task.Verb) bool { return v.Name == name })
 	if i < 0 {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fediversity.eu/slipway/effects"
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/targets/task"
 )
@@ -17,6 +18,11 @@ func (r *Registry) expand(group groups.Group) []Program {
 			for _, verb := range r.methods[method].Verbs(machine.Placement) {
 				list = append(list, r.deploymentOf(group, machine, method, verb))
 			}
+		}
+	}
+	for _, effect := range r.effectsOf(group) {
+		for _, verb := range effect.Verbs(group) {
+			list = append(list, effectProgram(group, effect, verb))
 		}
 	}
 	for _, kind := range []Kind{All, Combined} {
@@ -44,10 +50,31 @@ func (r *Registry) deploymentOf(group groups.Group, machine groups.Machine, meth
 	}.named()
 }
 
+func effectProgram(group groups.Group, effect effects.Effect, verb task.Verb) Program {
+	return Program{
+		Group: group.Name, Effect: effect.Name(), Verb: verb.Name, Kind: Standalone,
+		Description: described(verb, group.Name+"'s "+effect.Name()+": "+effect.Description()),
+	}.named()
+}
+
+// effectsOf lists the effects of a group in the order in which they take place.
+func (r *Registry) effectsOf(group groups.Group) []effects.Effect {
+	var list []effects.Effect
+	for _, effect := range r.effects {
+		if slices.Contains(group.Effects, effect.Name()) {
+			list = append(list, effect)
+		}
+	}
+	return list
+}
+
 func (r *Registry) aggregateOf(group groups.Group, kind Kind, method string, verb task.Verb) Program {
 	what := "every published machine of " + group.Name
 	if kind == Combined {
 		what = "all of " + group.Name + " in order of dependency"
+		if len(group.Effects) > 0 {
+			what += ", effects included"
+		}
 	}
 	by := method
 	if by == "" {

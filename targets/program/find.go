@@ -32,6 +32,11 @@ func (r *Registry) findIn(group groups.Group, rest string) (Program, bool) {
 	if machine, ok := machineOf(group, rest); ok {
 		return r.systemOf(group, machine), true
 	}
+	for _, effect := range r.effectsOf(group) {
+		if verb, ok := verbAfter(rest, effect.Name(), effect.Verbs(group)); ok {
+			return effectProgram(group, effect, verb), true
+		}
+	}
 	for _, method := range append([]string{""}, group.Methods...) {
 		tail := rest
 		if method != "" {

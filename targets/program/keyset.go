@@ -10,15 +10,16 @@ import (
 
 // KeySet is a set of keys that is published under a name.
 type KeySet struct {
-	Name string // "deploy", "deploy ssh", "node"
+	Name string // "deploy", "deploy ssh", "standalone", "node"
 	Keys []env.Key
 }
 
 // KeySets lists the keys of all programs: those of deployments, those of
-// deployments by each method, and those that are one machine's own. Where
+// deployments by each method, those of effects, and those that are one machine's
+// own. Where
 // programs declare a key differently, the stricter form stands.
 func (r *Registry) KeySets() ([]KeySet, error) {
-	every := map[string]env.Key{}
+	every, standalone, node := map[string]env.Key{}, map[string]env.Key{}, map[string]env.Key{}
 	by := map[string]map[string]env.Key{}
 	for _, method := range r.methodNames() {
 		by[method] = map[string]env.Key{}
@@ -32,6 +33,13 @@ func (r *Registry) KeySets() ([]KeySet, error) {
 			return nil, fmt.Errorf("keys of %s: %w", p.Name, err)
 		}
 		for _, key := range keys {
+			if key.Scope == env.ScopeMachine {
+				strictest(node, key)
+			}
+			if p.Kind == Standalone {
+				strictest(standalone, key)
+				continue
+			}
 			strictest(every, key)
 			if p.Method != "" {
 				strictest(by[p.Method], key)
@@ -42,13 +50,7 @@ func (r *Registry) KeySets() ([]KeySet, error) {
 	for _, method := range r.methodNames() {
 		sets = append(sets, KeySet{Name: "deploy " + method, Keys: sorted(by[method])})
 	}
-	node := KeySet{Name: "node"}
-	for _, key := range sets[0].Keys {
-		if key.Scope == env.ScopeMachine {
-			node.Keys = append(node.Keys, key)
-		}
-	}
-	return append(sets, node), nil
+	return append(sets, KeySet{Name: "standalone", Keys: sorted(standalone)}, KeySet{Name: "node", Keys: sorted(node)}), nil
 }
 
 func strictest(known map[string]env.Key, key env.Key) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/magefile/mage/mg"
 
+	"fediversity.eu/slipway/effects"
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
@@ -50,7 +51,7 @@ func (n *node) end(ctx context.Context, attempt func(context.Context) error) {
 		log := n.session.log.For(n.program.Name)
 		n.record = &report.Record{
 			Program: n.program.Name, Group: n.program.Group, Method: n.program.Method,
-			Machine: n.program.Machine, Verb: n.program.Verb, Started: time.Now(),
+			Effect: n.program.Effect, Machine: n.program.Machine, Verb: n.program.Verb, Started: time.Now(),
 		}
 		n.record.Tell(log)
 		n.err = told(ctx, attempt(ctx))
@@ -109,7 +110,7 @@ func (n *node) attempt(ctx context.Context) (err error) {
 	log.Start()
 	out := n.session.out
 	if n.among {
-		own := &labelled{label: n.program.Machine, to: out}
+		own := &labelled{label: n.program.Machine + n.program.Effect, to: out}
 		defer func() {
 			if failed := own.Flush(); err == nil {
 				err = failed
@@ -272,21 +273,31 @@ func (s *Session) nodeOf(p Program) *node {
 		return n
 	}
 	group := s.registry.groupOf(p.Group)
-	byMachine := map[string]*member{}
+	byName := map[string]*member{} // of the machine or of the effect
+	add := func(name string, leaf *node) {
+		byName[name] = &member{node: leaf, aggregate: n}
+		n.members = append(n.members, byName[name])
+	}
 	for _, machine := range membersOf(group, p.Kind) {
 		if leaf, ok := s.leafOf(p, group, machine); ok {
-			byMachine[machine.Name] = &member{node: leaf, aggregate: n}
-			n.members = append(n.members, byMachine[machine.Name])
+			add(machine.Name, leaf)
+		}
+	}
+	if p.Kind == Combined {
+		for _, effect := range s.registry.effectsOf(group) {
+			if leaf, ok := s.effectOf(p, group, effect); ok {
+				add(effect.Name(), leaf)
+			}
 		}
 	}
 	for _, m := range n.members {
 		m.among = m.among || len(n.members) > 1
 	}
 	if p.Kind == Combined {
-		for machine, before := range edges(group, p.Verb == destroy) {
+		for name, before := range edges(group, s.registry.effectsOf(group), p.Verb == destroy) {
 			for _, other := range before {
-				if byMachine[machine] != nil && byMachine[other] != nil {
-					byMachine[machine].needs = append(byMachine[machine].needs, byMachine[other])
+				if byName[name] != nil && byName[other] != nil {
+					byName[name].needs = append(byName[name].needs, byName[other])
 				}
 			}
 		}
@@ -309,12 +320,24 @@ func (s *Session) leafOf(p Program, group groups.Group, machine groups.Machine) 
 	return s.nodeOf(s.registry.deploymentOf(group, machine, method, verbs[i])), true
 }
 
+// effectOf gives the node of a combined run's verb for an effect, if it has that
+// verb.
+func (s *Session) effectOf(p Program, group groups.Group, effect effects.Effect) (*node, bool) {
+	verbs := effect.Verbs(group)
+	i := slices.IndexFunc(verbs, func(v task.Verb) bool { return v.Name == p.Verb })
+	if i < 0 {
+		return nil, false
+	}
+	return s.nodeOf(effectProgram(group, effect, verbs[i])), true
+}
+
 // destroy is the verb that takes a graph apart from its far end.
 const destroy = "destroy"
 
-// edges lists, for each machine of a group, the machines that come before it:
-// what it needs, and every internal machine before the published ones.
-func edges(group groups.Group, backwards bool) map[string][]string {
+// edges lists, for each machine and effect of a group, what comes before it: what
+// a machine needs, and every internal machine before the published ones; every
+// machine before the effects, and each of these before the next.
+func edges(group groups.Group, standalone []effects.Effect, backwards bool) map[string][]string {
 	before := map[string][]string{}
 	add := func(machine, first string) {
 		if backwards {
@@ -322,6 +345,14 @@ func edges(group groups.Group, backwards bool) map[string][]string {
 		}
 		if !slices.Contains(before[machine], first) {
 			before[machine] = append(before[machine], first)
+		}
+	}
+	for i, effect := range standalone {
+		for _, machine := range group.Machines {
+			add(effect.Name(), machine.Name)
+		}
+		for _, other := range standalone[:i] {
+			add(effect.Name(), other.Name())
 		}
 	}
 	all := allNeeds(group)

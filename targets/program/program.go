@@ -2,12 +2,14 @@
 // of all of them, and one run from coordinates to exit code.
 //
 // A program is one thing that can be run: one verb of one method on one
-// machine, the same for a whole group, or the system of a machine. Its name is
+// machine, the same for a whole group, a standalone effect of a group, or the
+// system of a machine. Its name is
 //
 //	<group>-<method>-<machine>[-<verb>]
 //	<group>-<method>-all[-<verb>]        every published machine of the group
 //	<group>-<method>-combined[-<verb>]   the whole group, in order of dependency
 //	<group>-all[-<verb>], <group>-combined[-<verb>]   by the group's first method
+//	<group>-<effect>[-<verb>]            a standalone effect of the group
 //	<group>-<machine>                    the NixOS system of a machine
 //
 // where a name without a verb means apply. The Mage target of a program is the
@@ -26,8 +28,9 @@ type Program struct {
 	Target      string // of Mage: "operator:sshWebApply"
 	Description string // one line
 	Group       string
-	Method      string // empty for the system of a machine
-	Machine     string // empty for an aggregate
+	Method      string // empty for an effect and for the system of a machine
+	Effect      string // empty for all but an effect
+	Machine     string // empty for an effect and for an aggregate
 	Verb        string // empty for the system of a machine
 	Internal    bool   // not offered to front-ends
 	Kind        Kind
@@ -40,6 +43,7 @@ type Kind string
 const (
 	Deployment Kind = "deployment" // one machine by one method
 	System     Kind = "system"     // the NixOS system of one machine
+	Standalone Kind = "standalone" // an effect, which is no machine
 	All        Kind = "all"        // every published machine of a group, independently
 	Combined   Kind = "combined"   // a whole group, in order of dependency
 )
@@ -53,9 +57,12 @@ func (p Program) named() Program {
 	if p.Method != "" {
 		parts = append(parts, p.Method)
 	}
-	if p.Aggregate() {
+	switch {
+	case p.Aggregate():
 		parts = append(parts, string(p.Kind))
-	} else {
+	case p.Effect != "":
+		parts = append(parts, p.Effect)
+	default:
 		parts = append(parts, p.Machine)
 	}
 	if p.Verb == task.Apply {

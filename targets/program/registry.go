@@ -6,34 +6,41 @@ import (
 	"slices"
 	"strings"
 
+	"fediversity.eu/slipway/effects"
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/task"
 )
 
-// Registry holds the declared groups and methods, and knows every program that
+// Registry holds the declared groups, methods and effects, and knows every program that
 // they give. It is a value made by New and never changes.
 type Registry struct {
 	groups  []groups.Group // sorted by name
 	methods map[string]methods.Method
 	system  func(methods.Deployment) task.Task
+	effects []effects.Effect // in the order in which they take place
 }
 
 // New makes a registry of everything that a repository declares. system makes
-// the task that builds the NixOS system of a machine. The error names every
+// the task that builds the NixOS system of a machine; standalone are the effects,
+// in the order in which they follow the machines in a combined run. The error names every
 // fault of the declarations at once; collisions between the names of programs
 // are found by Check, which looks at all of them.
-func New(declared []groups.Group, ways []methods.Method, system func(methods.Deployment) task.Task) (*Registry, error) {
+func New(declared []groups.Group, ways []methods.Method, system func(methods.Deployment) task.Task, standalone ...effects.Effect) (*Registry, error) {
 	r := &Registry{
 		groups:  slices.Clone(declared),
 		methods: map[string]methods.Method{},
 		system:  system,
+		effects: standalone,
 	}
 	slices.SortFunc(r.groups, func(a, b groups.Group) int { return strings.Compare(a.Name, b.Name) })
 	var faults []error
 	for _, way := range ways {
 		faults = append(faults, r.addMethod(way)...)
+	}
+	for i, effect := range standalone {
+		faults = append(faults, r.checkEffect(effect, standalone[:i])...)
 	}
 	for i, group := range r.groups {
 		if i > 0 && r.groups[i-1].Name == group.Name {
@@ -60,6 +67,43 @@ func (r *Registry) addMethod(way methods.Method) []error {
 	return faults
 }
 
+func (r *Registry) checkEffect(effect effects.Effect, before []effects.Effect) []error {
+	what := fmt.Sprintf("effect %q", effect.Name())
+	faults := []error{checkWord(what, effect.Name())}
+	if slices.ContainsFunc(before, func(e effects.Effect) bool { return e.Name() == effect.Name() }) {
+		faults = append(faults, fmt.Errorf("%s: declared twice", what))
+	}
+	if _, ok := r.methods[effect.Name()]; ok || slices.Contains(reserved, effect.Name()) {
+		faults = append(faults, fmt.Errorf("%s: a reserved word, or the name of a method", what))
+	}
+	if effect.Description() == "" {
+		faults = append(faults, fmt.Errorf("%s: no description", what))
+	}
+	return faults
+}
+
+func (r *Registry) checkEffects(what string, group groups.Group) []error {
+	var names []string
+	for _, effect := range r.effects {
+		names = append(names, effect.Name())
+	}
+	var faults []error
+	for i, name := range group.Effects {
+		at := slices.Index(names, name)
+		switch {
+		case at < 0 && len(names) == 0:
+			faults = append(faults, fmt.Errorf("%s: unknown effect %q; there are none", what, name))
+		case at < 0:
+			faults = append(faults, fmt.Errorf("%s: unknown effect %q; known are %s", what, name, strings.Join(names, ", ")))
+		case slices.Contains(group.Effects[:i], name):
+			faults = append(faults, fmt.Errorf("%s: effect %q: declared twice", what, name))
+		case len(r.effects[at].Verbs(group)) == 0:
+			faults = append(faults, fmt.Errorf("%s: effect %q: the group declares nothing for it", what, name))
+		}
+	}
+	return faults
+}
+
 func (r *Registry) checkGroup(group groups.Group) []error {
 	what := fmt.Sprintf("group %q", group.Name)
 	faults := []error{checkWord(what, group.Name)}
@@ -75,6 +119,7 @@ func (r *Registry) checkGroup(group groups.Group) []error {
 				what, method, strings.Join(r.methodNames(), ", ")))
 		}
 	}
+	faults = append(faults, r.checkEffects(what, group)...)
 	machines := map[string]bool{}
 	for _, machine := range group.Machines {
 		faults = append(faults, r.checkMachine(what, machine)...)
@@ -102,6 +147,9 @@ func (r *Registry) checkMachine(what string, machine groups.Machine) []error {
 			}
 		}
 	}
+	if slices.ContainsFunc(r.effects, func(e effects.Effect) bool { return e.Name() == machine.Name }) {
+		faults = append(faults, fmt.Errorf("%s: the name of an effect", what))
+	}
 	if machine.Description == "" {
 		faults = append(faults, fmt.Errorf("%s: no description", what))
 	}
@@ -110,6 +158,21 @@ func (r *Registry) checkMachine(what string, machine groups.Machine) []error {
 	}
 	if len(machine.Modules) == 0 {
 		faults = append(faults, fmt.Errorf("%s: no NixOS module", what))
+	}
+	return append(faults, checkProbes(what, machine.Probes)...)
+}
+
+func checkProbes(what string, probes []groups.Probe) []error {
+	var faults []error
+	names := map[string]bool{}
+	for _, probe := range probes {
+		if err := probe.Check(); err != nil {
+			faults = append(faults, fmt.Errorf("%s: probe %q: %w", what, probe.Name, err))
+		}
+		if names[probe.Name] {
+			faults = append(faults, fmt.Errorf("%s: probe %q: declared twice", what, probe.Name))
+		}
+		names[probe.Name] = true
 	}
 	return faults
 }
@@ -172,6 +235,9 @@ func (r *Registry) Methods() []methods.Method {
 	}
 	return list
 }
+
+// Effects lists the declared effects in the order in which they take place.
+func (r *Registry) Effects() []effects.Effect { return slices.Clone(r.effects) }
 
 // Programs lists every program by name.
 func (r *Registry) Programs() []Program {
@@ -253,9 +319,12 @@ func (p Program) String() string {
 	if p.Method != "" {
 		parts = append(parts, "method "+p.Method)
 	}
-	if p.Aggregate() {
+	switch {
+	case p.Aggregate():
 		parts = append(parts, string(p.Kind))
-	} else {
+	case p.Effect != "":
+		parts = append(parts, "effect "+p.Effect)
+	default:
 		parts = append(parts, "machine "+p.Machine)
 	}
 	if p.Verb != "" {

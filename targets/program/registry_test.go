@@ -42,6 +42,11 @@ func TestFaultsOfDeclarations(t *testing.T) {
 		{"a machine's description", with(func(m *groups.Machine) { m.Description = "" }), both, `group "operator": machine "web": no description`},
 		{"a machine's placement", with(func(m *groups.Machine) { m.Placement = nil }), both, `group "operator": machine "web": no placement`},
 		{"a machine's modules", with(func(m *groups.Machine) { m.Modules = nil }), both, `group "operator": machine "web": no NixOS module`},
+		{"a machine's probe", with(func(m *groups.Machine) { m.Probes = []groups.Probe{{Name: "site"}} }), both, `machine "web": probe "site": nothing to ask`},
+		{"a machine's probe twice", with(func(m *groups.Machine) {
+			site := groups.Probe{Name: "site", Ask: groups.TCP{Address: "127.0.0.1:80"}}
+			m.Probes = []groups.Probe{site, site}
+		}), both, `machine "web": probe "site": declared twice`},
 		{"a machine called all", with(func(m *groups.Machine) { m.Name = "all" }), both, `machine "all": a reserved word`},
 		{"a machine called combined", with(func(m *groups.Machine) { m.Name = "combined" }), both, `machine "combined": a reserved word`},
 		{"a machine called like a method", with(func(m *groups.Machine) { m.Name = "tf-incus" }), both, `machine "tf-incus": the name of a method`},

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"fediversity.eu/slipway/effects"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
@@ -277,6 +278,10 @@ func (s *Session) warnOfTypos(declared []any, machines map[string]bool) error {
 // taskOf makes the task of a program that is no aggregate.
 func (r *Registry) taskOf(p Program) task.Task {
 	group := r.groupOf(p.Group)
+	if p.Kind == Standalone {
+		i := slices.IndexFunc(r.effects, func(e effects.Effect) bool { return e.Name() == p.Effect })
+		return r.effects[i].Task(group, p.Verb)
+	}
 	machine, _ := machineOf(group, p.Machine)
 	d := methods.Deployment{Group: group, Machine: machine}
 	if p.Kind == System {

@@ -24,6 +24,7 @@ type Record struct {
 	Program  string    `json:"program"`
 	Group    string    `json:"group,omitempty"`
 	Method   string    `json:"method,omitempty"`
+	Effect   string    `json:"effect,omitempty"`
 	Machine  string    `json:"machine,omitempty"`
 	Verb     string    `json:"verb,omitempty"`
 	Started  time.Time `json:"started"`
@@ -41,6 +42,7 @@ type Record struct {
 	Copied     *Copied   `json:"copied,omitempty"`
 	Switch     *int      `json:"switch_exit_code,omitempty"`
 	Units      []Unit    `json:"units,omitempty"`
+	Probes     []Probe   `json:"probes,omitempty"`
 	Timings    []Timing  `json:"timings,omitempty"`
 	Error      *Problem  `json:"error,omitempty"`
 	Members    []*Record `json:"members,omitempty"`
@@ -94,12 +96,26 @@ type Copied struct {
 
 // Unit is one unit that the verdict speaks of.
 type Unit struct {
-	Name       string   `json:"name"`
-	Fault      string   `json:"fault"`
-	Result     string   `json:"result,omitempty"`
-	ExitStatus int      `json:"exit_status"`
-	Restarts   int      `json:"restarts"`
-	Journal    []string `json:"journal,omitempty"`
+	Name       string     `json:"name"`
+	User       string     `json:"user,omitempty"` // ID of the user whose manager it belongs to
+	Class      string     `json:"class"`          // new, present, old, tolerated or remark: only new and present ones turn a verdict
+	Fault      string     `json:"fault"`
+	Why        string     `json:"why,omitempty"`
+	Since      *time.Time `json:"since,omitempty"`
+	Result     string     `json:"result,omitempty"` // as systemd names it
+	ExitStatus int        `json:"exit_status"`      // of the main process, or the number of its signal
+	Exit       string     `json:"exit,omitempty"`   // how it ended, in words
+	Restarts   int        `json:"restarts"`
+	Journal    []string   `json:"journal,omitempty"`
+}
+
+// Probe is what came of one of the machine's probes.
+type Probe struct {
+	Name    string  `json:"name"`
+	Asked   string  `json:"asked"`
+	Outcome string  `json:"outcome"` // right, wrong or unknown
+	Why     string  `json:"why,omitempty"`
+	Seconds float64 `json:"seconds"`
 }
 
 // Timing is how long a step took.

@@ -51,6 +51,7 @@ func written(t *testing.T, r *Record) any {
 // full is a record with everything in it.
 func full() *Record {
 	code := 4
+	since := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	r := &Record{
 		Program: "operator-ssh-web-apply", Group: "operator", Method: "ssh", Machine: "web", Verb: "apply",
 		Started: time.Now().Add(-time.Minute),
@@ -60,8 +61,15 @@ func full() *Record {
 		Toplevel: "/nix/store/00000000000000000000000000000000-nixos-system-web", Generation: 12, Changed: true,
 		Copied: &Copied{Paths: 3, Bytes: 1 << 30}, Switch: &code,
 		Units: []Unit{
-			{Name: "web.service", Fault: "failed", Result: "exit-code", ExitStatus: 1, Restarts: 5, Journal: []string{"alas"}},
-			{Name: "bare.socket", Fault: "still starting"},
+			{
+				Name: "web.service", User: "1000", Class: "new", Fault: "failed", Why: "systemd gave up restarting it", Since: &since, Result: "exit-code",
+				ExitStatus: 1, Exit: "exit status 1", Restarts: 5, Journal: []string{"alas"},
+			},
+			{Name: "bare.socket", Class: "old", Fault: "still starting"},
+		},
+		Probes: []Probe{
+			{Name: "site", Asked: "http://127.0.0.1/", Outcome: "wrong", Why: "HTTP status 503 instead of 200", Seconds: 30},
+			{Name: "database", Asked: "tcp 127.0.0.1:5432", Outcome: "right"},
 		},
 	}
 	r.Time("evaluate")()

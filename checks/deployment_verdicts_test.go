@@ -1,0 +1,419 @@
+//go:build checks
+
+package checks
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"fediversity.eu/slipway/checks/guest"
+	"fediversity.eu/slipway/checks/guest/debian"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// fault is something wrong with a machine, or something that only looks like it.
+type fault struct {
+	name   string
+	module string            // options of the system
+	before string            // script on the machine
+	within string            // script on the machine, once the verdict is being waited for
+	after  string            // script on the machine
+	units  map[string]string // what must be in the record: class and fault of each unit
+	says   string
+}
+
+// faults are those that one deployment brings about together.
+type faults struct {
+	name   string
+	keys   map[string]string
+	code   report.Code
+	faults []fault
+	verify bool // and judge once more, with nothing changed
+}
+
+// service is a unit that multi-user.target wants.
+func service(name, settings string) string {
+	return fmt.Sprintf("systemd.services.%s = { wantedBy = [ \"multi-user.target\" ]; serviceConfig = { %s }; };\n", name, settings)
+}
+
+// sh is a setting that runs a script.
+func sh(script string) string {
+	return `ExecStart = "${pkgs.busybox}/bin/busybox sh -c '` + script + `'";`
+}
+
+// one is what the record must have of a single unit.
+func one(unit, fault string) map[string]string { return map[string]string{unit: fault} }
+
+const (
+	forEver = "exec sleep 1000000"
+	failed  = "new: failed"
+	loops   = "new: restarts again and again"
+	down    = "new: did not start"
+	either  = "new: " // a loop that systemd ends is the one first and then the other
+)
+
+// everyFault is the ways in which units are not well, and those in which they
+// are although it looks otherwise.
+var everyFault = []faults{
+	{name: "nothing that counts", keys: map[string]string{"VERDICT_TOLERATE": "other, nois*"}, faults: []fault{
+		{
+			name: "one restart, then fine", module: service("shaky", `Restart = "on-failure"; RestartSec = 1; `+sh("[ -e /run/once ] && "+forEver+"; touch /run/once; exit 1")),
+			units: one("shaky.service", "remark: was restarted, and runs"),
+		},
+		{name: "a notification comes after 20 s", module: service("late", `Type = "notify"; NotifyAccess = "all"; `+sh("sleep 20; systemd-notify --ready; "+forEver))},
+		{name: "a condition is not met", module: service("skipped", sh(forEver)) + `systemd.services.skipped.unitConfig.ConditionPathExists = "/nonexistent";`},
+		{name: "a service ends by itself", module: service("brief", sh("exit 0")), units: one("brief.service", "remark: ended by itself")},
+		{name: "what is tolerated", module: service("noisy", sh("exit 1")), units: one("noisy.service", "tolerated: failed"), says: "noisy.service: failed (exit-code, exit status 1"},
+		{
+			name: "what was broken before", before: "printf '[Service]\\nType=oneshot\\nExecStart=/bin/false\\n' >/run/systemd/system/worn.service; systemctl start worn.service || true",
+			units: one("worn.service", "old: had failed before, and was not started again"), says: "worn.service: had failed before",
+		},
+	}},
+	{name: "what was broken before, and counts", keys: map[string]string{"VERDICT_BASELINE": "fail"}, code: report.Unhealthy, faults: []fault{
+		{name: "an old failure that counts", before: "systemctl start worn.service || true", units: one("worn.service", "old: had failed before, and was not started again")},
+	}},
+	{name: "failures", code: report.Unhealthy, faults: []fault{
+		{name: "a oneshot fails", module: service("oneshot", `Type = "oneshot"; `+sh("echo alas; exit 3")), units: one("oneshot.service", failed), says: "exit status 3"},
+		{name: "a service exits at once", module: service("exits", sh("exit 7")), units: one("exits.service", failed), says: "exit status 7"},
+		{
+			name: "the program is missing", module: service("gone", `ExecStart = "/nix/store/00000000000000000000000000000000-gone/bin/x";`),
+			units: one("gone.service", failed), says: "exit status 203: its program is missing",
+		},
+		{
+			name: "a service of a timer fails", module: `systemd.timers.timed = { wantedBy = [ "timers.target" ]; timerConfig = { OnActiveSec = "500ms"; AccuracySec = "50ms"; }; };
+				systemd.services.timed.serviceConfig = { Type = "oneshot"; ` + sh("exit 1") + ` };`,
+			units: one("timed.service", failed), says: "started by timed.timer",
+		},
+		{
+			name: "a service of a path fails", module: `systemd.paths.watched = { wantedBy = [ "paths.target" ]; pathConfig.PathExists = "/etc/NIXOS"; };
+				systemd.services.watched.serviceConfig = { Type = "oneshot"; ` + sh("exit 1") + ` };`,
+			units: map[string]string{"watched.path": failed, "watched.service": failed}, says: "started by watched.path",
+		},
+		{
+			name: "a service of a socket fails at its first use", module: `systemd.sockets.called = { wantedBy = [ "sockets.target" ]; listenStreams = [ "127.0.0.1:7777" ]; };
+				systemd.services.called.serviceConfig = { ` + sh("exit 1") + ` };` + service("holds-the-window-open", `Restart = "always"; RestartSec = 5; `+sh(forEver)),
+			within: "for n in 1 2 3; do exec 3<>/dev/tcp/127.0.0.1/7777; exec 3>&-; done 2>/dev/null; true",
+			units:  map[string]string{"called.socket": failed, "called.service": failed},
+		},
+		{
+			name: "the port of a socket is taken", module: `systemd.sockets.taken = { wantedBy = [ "sockets.target" ]; listenStreams = [ "0.0.0.0:22" ]; };
+				systemd.services.taken.serviceConfig = { ` + sh(forEver) + ` };`,
+			units: one("taken.socket", failed),
+		},
+		{
+			name: "the manager of a user fails", module: service("starter", `Type = "oneshot"; ExecStart = "/usr/bin/systemctl start --no-block user@4242.service";`),
+			units: map[string]string{"user-runtime-dir@4242.service": failed, "user@4242.service": down}, says: "user@4242.service: did not start",
+			after: "systemctl reset-failed user@4242.service user-runtime-dir@4242.service 2>/dev/null; :",
+		},
+	}},
+	{name: "loops", code: report.Unhealthy, verify: true, faults: []fault{
+		{name: "a loop with 100 ms between", module: service("loop-fast", `Restart = "always"; `+sh("exit 1")), units: one("loop-fast.service", either)},
+		{name: "a loop with 2 s between", module: service("loop-slow", `Restart = "always"; RestartSec = 2; `+sh("exit 1")), units: one("loop-slow.service", loops)},
+		{
+			name: "a loop that no limit ends", module: service("loop-free", `Restart = "always"; `+sh("exit 1")) + "systemd.services.loop-free.startLimitIntervalSec = 0;\n",
+			units: one("loop-free.service", loops),
+		},
+		{
+			name: "a loop that is up at nearly each look", module: service("loop-up", `Restart = "always"; RestartSec = "50ms"; `+sh("sleep 3; exit 1")),
+			units: one("loop-up.service", loops),
+		},
+		{name: "a loop of exits 0", module: service("loop-well", `Restart = "always"; RestartSec = 1; `+sh("sleep 1; exit 0")), units: one("loop-well.service", loops)},
+		{
+			name: "a loop that never looks failed", module: service("loop-direct", `Restart = "always"; RestartMode = "direct"; RestartSec = 1; `+sh("sleep 1; exit 1")),
+			units: one("loop-direct.service", loops),
+		},
+		{
+			name: "the start limit is hit", module: service("limited", `Restart = "always"; RestartSec = "50ms"; `+sh("exit 1")) + "systemd.services.limited.startLimitBurst = 2;\n",
+			units: one("limited.service", failed), says: "systemd gave up restarting it",
+		},
+	}},
+	{name: "starts", code: report.Unhealthy, faults: []fault{
+		{
+			name: "a setting is bad", module: `systemd.units."bad.service" = { wantedBy = [ "multi-user.target" ]; text = "[Service]\nExecStart=./relative\n"; };`,
+			units: one("bad.service", "new: can't be loaded"),
+		},
+		{
+			name: "what is required is masked", module: service("needs-masked", sh(forEver)) + `
+				systemd.services.needs-masked.requires = [ "masked.service" ];
+				systemd.units."masked.service" = { enable = false; text = ""; };`,
+			units: map[string]string{"masked.service": "new: is masked", "needs-masked.service": down},
+		},
+		{
+			name: "what is required does not exist", module: service("needs-none", sh(forEver)) + `
+				systemd.services.needs-none.requires = [ "none.service" ];`,
+			units: map[string]string{"none.service": "new: does not exist", "needs-none.service": down},
+		},
+		{
+			name: "what is required fails", module: service("needed", `Type = "oneshot"; `+sh("exit 1")) + service("needs-failed", sh(forEver)) + `
+				systemd.services.needs-failed = { requires = [ "needed.service" ]; after = [ "needed.service" ]; };`,
+			units: map[string]string{"needed.service": failed, "needs-failed.service": down}, says: "what it needs is not up: needed.service",
+		},
+		{
+			name: "an assertion is not met", module: service("asserts", sh(forEver)) + `systemd.services.asserts.unitConfig.AssertPathExists = "/nonexistent";`,
+			units: one("asserts.service", down),
+		},
+		{name: "a notification never comes", module: service("silent", `Type = "notify"; TimeoutStartSec = 5; `+sh(forEver)), units: one("silent.service", failed), says: "not ready"},
+		{
+			name: "a timer without a unit", module: `systemd.timers.vain = { wantedBy = [ "timers.target" ]; timerConfig = { OnActiveSec = "1h"; Unit = "nothing.service"; }; };`,
+			units: map[string]string{"vain.timer": down, "nothing.service": "new: does not exist"},
+		},
+		{
+			name: "a unit of a user fails", before: `mkdir -p /run/systemd/user
+				printf '[Service]\nExecStart=/bin/sh -c "echo a user weeps; exit 9"\n' >/run/systemd/user/weeper.service
+				systemctl reset-failed; systemctl daemon-reload; systemctl start user@65534.service`,
+			module: service("user-starter", `Type = "oneshot"; ExecStart = "/usr/bin/setpriv --reuid=65534 --clear-groups -- /usr/bin/systemctl --user start weeper.service"; Environment = "XDG_RUNTIME_DIR=/run/user/65534";`),
+			units:  one("weeper.service", failed), says: "weeper.service of user 65534: failed", after: "systemctl stop user@65534.service",
+		},
+	}},
+	{name: "what the bus did not live to tell", code: report.Unhealthy, faults: []fault{
+		{
+			name: "the bus is lost in the middle of the switch", module: `system.activationScripts.cut = "${pkgs.busybox}/bin/busybox pkill -f systemd-stdio-bridge || true";` +
+				service("lost", `Type = "oneshot"; `+sh("exit 1")) + service("needs-lost", sh(forEver)) + `
+				systemd.services.needs-lost = { requires = [ "lost.service" ]; after = [ "lost.service" ]; };` +
+				service("loop-lost", `Restart = "always"; RestartSec = 1; `+sh("exit 1")),
+			units: map[string]string{"lost.service": failed, "needs-lost.service": down, "loop-lost.service": loops},
+		},
+	}},
+}
+
+// TestDeploymentVerdicts brings faults about, and looks at what a run says of
+// them: on the bus of the machine, and without it.
+func TestDeploymentVerdicts(t *testing.T) {
+	table := &measurements{all: map[string]map[string]float64{}}
+	t.Cleanup(func() { t.Logf("seconds from the end of the switch until a fault was known:\n%s", table) })
+	container := func(w *world) *guest.Guest { return w.boot(guest.Container) }
+	older := func(w *world) *guest.Guest { return w.bootSuite(debian.Bookworm) }
+	for _, way := range []struct {
+		name    string
+		boot    func(*world) *guest.Guest
+		prepare string   // script on the machine
+		but     []string // units that are well there
+		groups  []string // of faults; nil means all
+	}{
+		{"on the bus", container, "", nil, nil},
+		{"in a virtual machine", func(w *world) *guest.Guest { return w.boot(guest.VM) }, "", nil, []string{"failures", "loops"}},
+		// It starts what requires a unit that can't be loaded, unless it is to follow it.
+		{"on the bus of systemd 252", older, "", []string{"needs-masked.service", "needs-none.service"}, nil},
+		{"by the journal", container, "mv /usr/bin/systemd-stdio-bridge /usr/bin/systemd-stdio-bridge.away", nil, nil},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			g := way.boot(w)
+			if way.prepare != "" {
+				w.on(g, way.prepare)
+			}
+			w.write("operator/web.nix", strings.Replace(trivial, "  system.stateVersion", "  imports = [ ./fault.nix ];\n  system.stateVersion", 1))
+			listened := 0
+			for _, f := range everyFault {
+				if way.groups != nil && !slices.Contains(way.groups, f.name) {
+					continue
+				}
+				t.Run(f.name, func(t *testing.T) {
+					o := w.as(t).bringAbout(g, f, way.but, func(fault string, s float64) { table.add(fault, way.name, s) })
+					if !strings.Contains(o.stderr, "journal is read instead") {
+						listened++
+					}
+				})
+			}
+			t.Logf("%d of %d runs listened to the bus", listened, len(everyFault))
+			if way.groups == nil { // an emulated machine may be too slow to be listened to
+				assert.Equal(t, listened > 0, way.prepare == "")
+			}
+		})
+	}
+}
+
+func (w *world) bringAbout(g *guest.Guest, f faults, but []string, measured func(fault string, seconds float64)) outcome {
+	t := w.t
+	t.Helper()
+	want := map[string]string{}
+	for _, one := range f.faults {
+		maps.Copy(want, one.units)
+		for _, unit := range but {
+			delete(want, unit)
+		}
+		if one.before != "" {
+			w.on(g, one.before)
+		}
+	}
+	w.write("operator/fault.nix", merged(f))
+	keys := maps.Clone(f.keys)
+	if keys == nil {
+		keys = map[string]string{}
+	}
+	keys["PROGRESS"] = "json"
+	run := w.start(keys, "operator-ssh-web-apply")
+	for _, one := range f.faults {
+		if one.within != "" {
+			run.await(`"text":"watching`)
+			w.on(g, one.within)
+		}
+	}
+	o := run.wait()
+	assert.Check(t, o.code == f.code, "exit %d, want %d", o.code, f.code)
+	compare(t, o, want)
+	ends := seenAt(t, o)
+	for _, one := range f.faults {
+		assert.Check(t, strings.Contains(o.stderr, one.says), "%q is not in what the run said", one.says)
+		for unit := range one.units {
+			measured(one.name, ends(unit))
+		}
+		if one.after != "" {
+			w.on(g, one.after)
+		}
+	}
+	if f.verify {
+		again := w.slipway(nil, "operator-ssh-web-verify")
+		assert.Check(t, again.code == f.code, "verify: exit %d, want %d", again.code, f.code)
+		for unit, fault := range want {
+			want[unit] = strings.Replace(fault, "new:", "present:", 1)
+		}
+		compare(t, again, want)
+	}
+	return o
+}
+
+// compare holds the units in the record of a run to those that must be there.
+func compare(t *testing.T, o outcome, want map[string]string) {
+	t.Helper()
+	got := map[string]string{}
+	for _, u := range o.record.Units {
+		got[u.Name] = u.Class + ": " + u.Fault
+		if strings.HasSuffix(want[u.Name], ": ") && strings.HasPrefix(got[u.Name], want[u.Name]) {
+			got[u.Name] = want[u.Name]
+		}
+	}
+	assert.DeepEqual(t, got, want)
+}
+
+// merged is the module of a deployment: all of its faults, and a mark that makes
+// it another system than the last.
+func merged(f faults) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "{ pkgs, ... }: {\n  imports = [\n    { environment.etc.round.text = %q; }\n", f.name)
+	for _, one := range f.faults {
+		for text := range strings.SplitSeq(one.module, "\n\n") {
+			fmt.Fprintf(&b, "    { %s }\n", text)
+		}
+	}
+	b.WriteString("  ];\n}\n")
+	return b.String()
+}
+
+// seenAt tells of each unit how long after the end of the switch a run named it,
+// at the latest in its verdict.
+func seenAt(t *testing.T, o outcome) func(unit string) float64 {
+	t.Helper()
+	var switched, last time.Time
+	said := map[string]time.Time{}
+	for line := range strings.Lines(o.stderr) {
+		var e struct {
+			Time    time.Time `json:"time"`
+			Kind    string    `json:"kind"`
+			Step    string    `json:"step"`
+			Text    string    `json:"text"`
+			Seconds float64   `json:"seconds"`
+		}
+		if json.Unmarshal([]byte(line), &e) != nil {
+			continue
+		}
+		switch {
+		case e.Step == "switch" && e.Kind == "step" && e.Seconds > 0:
+			switched = e.Time
+		case e.Step == "verdict":
+			last = e.Time
+			name, _, _ := strings.Cut(strings.TrimPrefix(e.Text, "seen: "), ":")
+			name, _, _ = strings.Cut(name, " of user ")
+			if _, known := said[name]; !known {
+				said[name] = e.Time
+			}
+		}
+	}
+	return func(unit string) float64 {
+		at, ok := said[unit]
+		if !ok {
+			at = last
+		}
+		return at.Sub(switched).Seconds()
+	}
+}
+
+// TestDeploymentVerdictsOfProbes asks a machine for what it was declared to
+// answer: on its port 3000 there must be a page.
+func TestDeploymentVerdictsOfProbes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	g := w.boot(guest.Container)
+	server := func(status, delay string) string {
+		return "systemd.services.page = { wantedBy = [ \"multi-user.target\" ]; script = ''\nsleep " + delay +
+			"\nwhile :; do printf 'HTTP/1.0 " + status + `\r\n\r\nhello\n' | nc -l -p 3000 || true; done` + "\n''; };\n"
+	}
+	for _, c := range []struct {
+		name    string
+		module  string
+		before  string
+		code    report.Code
+		outcome string
+		says    string
+	}{
+		{name: "right after a while", module: server("200 OK", "4"), outcome: "right"},
+		{name: "another status", module: server("503 Service Unavailable", "0"), code: report.Unhealthy, outcome: "wrong", says: "HTTP status 503 instead of 200"},
+		{name: "nobody there", code: report.Unhealthy, outcome: "wrong", says: "probe forgejo (http://127.0.0.1:3000/api/healthz): "},
+		{
+			name: "nobody may ask", module: server("200 OK", "0"), code: report.Unknown, outcome: "unknown", says: "not carried out",
+			before: "echo AllowTcpForwarding no >>/etc/ssh/sshd_config; systemctl reload ssh",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := w.as(t)
+			if c.before != "" {
+				w.on(g, c.before)
+			}
+			w.write("operator/forge.nix", strings.Replace(trivial, "  system.stateVersion", c.module+"  environment.etc.round.text = \""+c.name+"\";\n  system.stateVersion", 1))
+			o := w.slipway(map[string]string{"VERDICT_TIMEOUT": "9s"}, "operator-ssh-forge-apply")
+			assert.Equal(t, o.code, c.code)
+			assert.Equal(t, len(o.record.Probes), 1)
+			assert.Equal(t, o.record.Probes[0].Outcome, c.outcome)
+			assert.Assert(t, strings.Contains(o.stderr, c.says), "%q is not in what the run said", c.says)
+		})
+	}
+}
+
+// measurements are seconds by fault and way of looking.
+type measurements struct {
+	mu  sync.Mutex
+	all map[string]map[string]float64
+}
+
+func (m *measurements) add(fault, way string, seconds float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.all[fault] == nil {
+		m.all[fault] = map[string]float64{}
+	}
+	m.all[fault][way] = max(seconds, m.all[fault][way])
+}
+
+// String is a table.
+func (m *measurements) String() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(m.all)) {
+		fmt.Fprintf(&b, "%-45s", name)
+		for _, way := range slices.Sorted(maps.Keys(m.all[name])) {
+			fmt.Fprintf(&b, "  %s %5.1f", way, m.all[name][way])
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,435 @@
+// Package deploy brings a NixOS machine that can be reached to a system, and
+// proves it there. What the verbs of several methods do with such a machine is
+// here; how it came to be, and how one finds out where it is, is theirs.
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"fediversity.eu/slipway/internal/wait"
+	"fediversity.eu/slipway/methods/nixos"
+	"fediversity.eu/slipway/methods/remote"
+	"fediversity.eu/slipway/methods/verdict"
+	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
+)
+
+// change is one change of a machine's system, from the lock to the verdict:
+//
+//	begin   lock the machine, and settle what an earlier run left
+//	to      switch under a guard → log in anew → judge → confirm over a new login
+//	        → make it the default at boot → reboot where that is asked for
+//
+// What is not proved is never the default at boot, and a machine that can't be
+// reached any more goes back by itself.
+type change struct {
+	*task.Run
+	reach   Reach
+	keys    SwitchKeys
+	verdict VerdictKeys
+
+	reached  Reached
+	conn     *remote.Conn   // the one that is good now
+	conns    []*remote.Conn // all of them: the lock lives on one
+	unlock   func()
+	lockedBy *remote.Conn
+	machine  nixos.Machine // as it was found
+}
+
+// destination is a system to bring a machine to.
+type destination struct {
+	toplevel   string
+	generation int // 0 means a new one
+}
+
+// adopt makes a connection the one that is used from now on.
+func (c *change) adopt(conn *remote.Conn) {
+	if conn != nil && conn != c.conn {
+		c.conn = conn
+		c.conns = append(c.conns, conn)
+	}
+}
+
+// end gives everything back.
+func (c *change) end() {
+	if c.unlock != nil {
+		c.unlock()
+	}
+	for _, conn := range c.conns {
+		_ = conn.Close()
+	}
+}
+
+// begin connects, locks the machine, and settles what an earlier run left.
+func (c *change) begin(ctx context.Context) error {
+	conn, reached, err := c.reach.up(ctx, c.Run)
+	if err != nil {
+		return err
+	}
+	c.reached = reached
+	c.adopt(conn)
+	if c.unlock, err = nixos.Lock(ctx, conn, c.Program); err != nil {
+		// What can't be locked may be no NixOS at all, which says more.
+		if _, refused := c.reach.inspect(ctx, conn, c.Run); report.CodeOf(refused) == report.Refused {
+			return refused
+		}
+		return err
+	}
+	c.lockedBy = conn
+	return c.settle(ctx)
+}
+
+// unchanged ends a run that found the machine as it should be.
+func (c *change) unchanged(ctx context.Context) error {
+	c.Log.Infof("nothing changed: %s runs already", c.machine.Current)
+	c.Record.Generation = c.machine.Generation
+	if err := c.judge(ctx, nil, c.machine.Current, 0); err != nil {
+		return err
+	}
+	return c.reboot(ctx, destination{toplevel: c.machine.Current}, false)
+}
+
+// judge judges the machine, which ought to run a toplevel. Without a watch one
+// look is enough.
+func (c *change) judge(ctx context.Context, watch *verdict.Watch, toplevel string, code int) error {
+	options := c.verdict.options(c.reach.Deployment.Machine, toplevel)
+	options.Switch = code
+	if watch != nil && c.unprovedBefore() {
+		options.Baseline = verdict.Fail
+	}
+	return judge(ctx, c.conn, c.Run, watch, options)
+}
+
+// to brings the machine to a system, proves it there, and makes it the default
+// at boot.
+func (c *change) to(ctx context.Context, d destination) error {
+	if err := nixos.Check(ctx, c.conn, d.toplevel, c.Log); err != nil {
+		return c.inhibited(ctx, d, err)
+	}
+	if c.unprovedBefore() {
+		c.Log.In("verdict").Infof("the running system was not proved: what is broken in it counts")
+	}
+	watch, err := verdict.Observe(ctx, judged(c.conn), c.Log.In("verdict"))
+	if err != nil {
+		return err
+	}
+	defer watch.Close()
+	c.Record.Changed = true
+	guard := c.guard()
+	s, ended, err := c.activate(ctx, d.toplevel, guard)
+	if err != nil {
+		return err
+	}
+	code := int(ended.Code)
+	c.Record.Switch = &code
+	why := c.prove(ctx, s, watch, ended, d, guard)
+	if ctx.Err() == nil {
+		err = c.confirm(ctx, s, guard)
+	}
+	if errors.Is(err, nixos.ErrReverted) {
+		return c.wentBack(ctx, d.toplevel, guard, err)
+	}
+	if err != nil || ctx.Err() != nil {
+		return c.leave(ctx, guard, errors.Join(why, err))
+	}
+	switch {
+	case report.CodeOf(why) == report.RebootNeeded:
+		return c.byReboot(ctx, d, why)
+	case why != nil && ended.Untouched(d.toplevel):
+		return why
+	case why != nil:
+		return c.unproved(ctx, why)
+	}
+	if err := c.commit(ctx, d); err != nil {
+		return err
+	}
+	return c.reboot(ctx, d, c.keys.Reboot == rebootAlways)
+}
+
+// prove tells what is wrong with the system that was switched to. Its guard is
+// shown all the while that the machine can be reached. When contact is lost, it
+// is looked for once more.
+func (c *change) prove(ctx context.Context, s nixos.Switch, watch *verdict.Watch, ended nixos.Switched, d destination, guard nixos.Guard) error {
+	if err := ended.Err(d.toplevel); err != nil {
+		return err
+	}
+	once := func() error {
+		defer c.show(ctx, s, guard)()
+		c.Record.Units, c.Record.Probes = nil, nil
+		return c.judge(ctx, watch, d.toplevel, int(ended.Code))
+	}
+	why := once()
+	if ctx.Err() == nil && errors.Is(why, verdict.ErrContact) && c.login(ctx, s, guard) == nil {
+		return once()
+	}
+	return why
+}
+
+// show shows the guard, until what it returns is called, that the run is there.
+func (c *change) show(ctx context.Context, s nixos.Switch, guard nixos.Guard) (stop func()) {
+	if guard.From == "" {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	conn, ended := c.conn, make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(guard.Confirm / 4)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				_ = s.Show(ctx, conn) // whoever judges sees for himself that contact is lost
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-ended }
+}
+
+// unprovedBefore tells whether the machine was found in a system that no verdict
+// stands for. What is broken there may be the work of that system, and is no old
+// fault.
+func (c *change) unprovedBefore() bool {
+	return c.machine.Current != c.machine.Profile || c.machine.Pending != ""
+}
+
+// guard is what brings the machine back, where that is wanted and possible.
+func (c *change) guard() nixos.Guard {
+	if c.keys.RollbackOn == rollbackNever || c.keys.Confirm == 0 {
+		return nixos.Guard{}
+	}
+	if c.machine.Current == "" {
+		c.Log.In("switch").Infof("the machine's first system: there is none to go back to")
+		return nixos.Guard{}
+	}
+	return nixos.Guard{From: c.machine.Current, Confirm: time.Duration(c.keys.Confirm), Limit: time.Duration(c.keys.Limit)}
+}
+
+// activate runs the switch to its end, and logs in anew.
+func (c *change) activate(ctx context.Context, toplevel string, guard nixos.Guard) (nixos.Switch, nixos.Switched, error) {
+	log := c.Log.In("switch")
+	log.Infof("to %s", toplevel)
+	defer c.Record.Time("switch")()
+	s, err := nixos.StartSwitch(ctx, c.conn, toplevel, guard)
+	if _, ok := errors.AsType[*nixos.NotStartedError](err); ok {
+		return s, nixos.Switched{}, report.Fail("switch to the new system", err, "the running system was not changed")
+	}
+	if err != nil {
+		return s, nixos.Switched{}, c.leave(ctx, guard, err)
+	}
+	conn, ended, err := nixos.Follow(ctx, c.conn, s, time.Duration(c.keys.Limit), c.Log)
+	c.adopt(conn)
+	if err == nil {
+		log.Infof("logging in anew")
+		err = c.login(ctx, s, guard)
+	}
+	if errors.Is(err, nixos.ErrReverted) {
+		return s, ended, c.wentBack(ctx, toplevel, guard, err)
+	}
+	if err != nil {
+		return s, ended, c.leave(ctx, guard, err)
+	}
+	if err := nixos.Collect(ctx, c.conn, s, &ended); err != nil {
+		return s, ended, err
+	}
+	return s, ended, c.relock(ctx)
+}
+
+// leave says what happens on the machine after this run.
+func (c *change) leave(ctx context.Context, guard nixos.Guard, err error) error {
+	if ctx.Err() != nil && guard.From != "" {
+		c.Log.In("switch").Warnf("the machine goes back to %s by itself, unless a run takes over within %s", guard.From, guard.Confirm)
+	}
+	return err
+}
+
+// login logs in anew, and shows the machine so: a system that nobody can log in
+// to any more is none to stay with, however well its units are.
+func (c *change) login(ctx context.Context, s nixos.Switch, guard nixos.Guard) error {
+	return c.anew(ctx, guard, s.Show)
+}
+
+// confirm logs in anew, and tells the machine for good that it can be reached.
+func (c *change) confirm(ctx context.Context, s nixos.Switch, guard nixos.Guard) error {
+	return c.anew(ctx, guard, s.Confirm)
+}
+
+// anew makes a new connection, and tells the machine over it. Under a guard it is
+// tried for as long as that waits; the error is ErrReverted then.
+func (c *change) anew(ctx context.Context, guard nixos.Guard, tell func(context.Context, *remote.Conn) error) error {
+	login := func(ctx context.Context) error {
+		conn, err := c.conn.Reconnect(ctx)
+		if err != nil {
+			return err
+		}
+		if err := tell(ctx, conn); err != nil {
+			_ = conn.Close()
+			return err
+		}
+		c.adopt(conn)
+		return nil
+	}
+	if guard.From == "" {
+		err := login(ctx)
+		if err != nil && ctx.Err() == nil {
+			return &report.Fault{
+				Code: report.Unhealthy, What: "log in to the new system", Why: err,
+				Hint: "the machine runs, but lets this run in no more, and nothing brings it back: look at its console",
+			}
+		}
+		return err
+	}
+	w := wait.For{What: "a new login", Limit: guard.Confirm, Interval: min(time.Second, guard.Confirm/10)}
+	err := w.Until(ctx, func(ctx context.Context) error {
+		err := login(ctx)
+		if errors.Is(err, nixos.ErrReverted) {
+			return wait.Stop(err)
+		}
+		return err
+	})
+	if timeout, ok := errors.AsType[*wait.TimeoutError](err); ok {
+		c.Log.In("switch").Warnf("no new login: %v", timeout.Last)
+		return fmt.Errorf("%w: %w", nixos.ErrReverted, timeout)
+	}
+	return err
+}
+
+// wentBack waits for a machine that goes back by itself, and tells both what
+// happened and how it is now.
+func (c *change) wentBack(ctx context.Context, toplevel string, guard nixos.Guard, why error) error {
+	log := c.Log.In("switch")
+	log.Warnf("the machine goes back to %s by itself; waiting for it", guard.From)
+	limit := guard.Confirm + time.Duration(c.keys.Limit)
+	conn, machine, err := nixos.WaitForRevert(ctx, c.conn, limit)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return &report.Fault{
+			Code: report.Unknown, What: "wait for the machine to go back", Why: fmt.Errorf("%w (%w)", err, why),
+			Hint: "look at its console; a reboot brings it up in " + guard.From,
+		}
+	}
+	c.adopt(conn)
+	c.Record.Reverted = nil // what an earlier run left was told
+	told := c.tell(ctx, machine)
+	if machine.Current != guard.From {
+		return &report.Fault{
+			Code: report.Unknown, What: "switch to the new system",
+			Why:  fmt.Errorf("it was not confirmed, and now %s runs on the machine (%w)", machine.Current, why),
+			Hint: "run it again",
+		}
+	}
+	if told == "" {
+		told = "the machine went back"
+	}
+	return &report.Fault{
+		Code: report.Failed, What: "switch to " + toplevel,
+		Why:  fmt.Errorf("%w\n%s\n%s", why, told, c.judgedAgain(ctx)),
+		Hint: "the new system lets this run in no more: look at its network, firewall, sshd and authorized keys",
+	}
+}
+
+// judgedAgain judges the system that a machine went back to, in words.
+func (c *change) judgedAgain(ctx context.Context) string {
+	if err := c.judge(ctx, nil, c.machine.Current, 0); err != nil {
+		return "the system that it went back to: " + err.Error()
+	}
+	return "the system that it went back to is healthy"
+}
+
+// unproved ends a change that can't be judged healthy: where that is wanted, the
+// machine is brought back.
+func (c *change) unproved(ctx context.Context, why error) error {
+	code := report.CodeOf(why)
+	back := c.machine.Current
+	if ctx.Err() != nil || c.keys.RollbackOn != rollbackUnhealthy || back == "" || (code != report.Unhealthy && code != report.Failed) {
+		if ctx.Err() == nil {
+			c.Log.In("switch").Warnf("the new system is not the default at boot: at its next boot the machine comes up in %s", orNone(c.machine.Profile))
+		}
+		return why
+	}
+	c.Log.In("switch").Warnf("not healthy; going back to %s", back)
+	_, ended, err := c.activate(ctx, back, nixos.Guard{})
+	if err == nil {
+		err = ended.Err(back)
+	}
+	if err != nil {
+		return &report.Fault{
+			Code: code, What: "go back to " + back, Why: fmt.Errorf("%w\nthat was to be done because of: %w", err, why),
+			Hint: "run rollback",
+		}
+	}
+	c.Record.Reverted = &report.Reverted{From: c.Record.Toplevel, To: back, Why: "unhealthy", At: time.Now().UTC().Format(time.RFC3339)}
+	again := c.judgedAgain(ctx)
+	return &report.Fault{Code: code, What: "deploy", Why: fmt.Errorf("%w\nthe machine is back at %s\n%s", why, back, again), Hint: strings.Join(report.Hints(why), "; ")}
+}
+
+func orNone(toplevel string) string {
+	if toplevel == "" {
+		return "no system of its profile"
+	}
+	return toplevel
+}
+
+// commit makes the system the one that the machine boots next.
+func (c *change) commit(ctx context.Context, d destination) error {
+	defer c.Record.Time("commit")()
+	s, err := nixos.StartCommit(ctx, c.conn, d.toplevel, d.generation)
+	if err != nil {
+		return err
+	}
+	conn, ended, err := nixos.Follow(ctx, c.conn, s, time.Duration(c.keys.Limit), c.Log)
+	c.adopt(conn)
+	if err != nil {
+		return err
+	}
+	if err := nixos.Collect(ctx, c.conn, s, &ended); err != nil {
+		return err
+	}
+	if err := ended.CommitErr(); err != nil {
+		return err
+	}
+	c.Record.Generation = ended.Generation
+	c.Log.In("switch").Infof("generation %d is the default at boot", ended.Generation)
+	return c.relock(ctx)
+}
+
+// relock takes the machine's lock again when the connection that held it was
+// lost: on the machine that one counts as alive for a while.
+func (c *change) relock(ctx context.Context) error {
+	select {
+	case <-c.lockedBy.Done():
+	default:
+		return nil
+	}
+	c.unlock()
+	c.unlock = nil
+	c.Log.Infof("waiting for the lock that the lost connection held")
+	again := wait.For{What: "the machine's lock", Limit: 2 * nixos.LockLease, Interval: time.Second}
+	err := again.Until(ctx, func(context.Context) error {
+		// By the context of the run: the lock outlives the attempt.
+		unlock, err := nixos.Lock(ctx, c.conn, c.Program)
+		if err == nil {
+			c.unlock, c.lockedBy = unlock, c.conn
+			return nil
+		}
+		if report.CodeOf(err) != report.Busy {
+			return wait.Stop(err)
+		}
+		return err
+	})
+	if timeout, ok := errors.AsType[*wait.TimeoutError](err); ok {
+		return &report.Fault{
+			Code: report.Unknown, What: "lock the machine again", Why: timeout,
+			Hint: "the switch has ended; the next run looks what became of it",
+		}
+	}
+	return err
+}

@@ -1,0 +1,188 @@
+// Package backend is our own client of the caller's HTTP state backend.
+//
+// OpenTofu's client takes several failures for success: it follows a redirect to
+// a login page, waits without end, meets its own lock and gives up. This one
+// bounds every try, follows nothing, and believes a write only when it has read
+// it back.
+package backend
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"fediversity.eu/slipway/targets/env"
+)
+
+// Keys are those of OpenTofu's http backend, by its own names. Both lock
+// addresses are required: with one of them missing OpenTofu locks nothing, and
+// says nothing.
+type Keys struct {
+	Address  env.URL    `env:"TF_HTTP_ADDRESS,required" desc:"address of the state in the state backend"`
+	Lock     env.URL    `env:"TF_HTTP_LOCK_ADDRESS,required" desc:"address of the state's lock"`
+	Unlock   env.URL    `env:"TF_HTTP_UNLOCK_ADDRESS,required" desc:"address that gives the lock back"`
+	Username string     `env:"TF_HTTP_USERNAME" desc:"user of the state backend"`
+	Password env.Secret `env:"TF_HTTP_PASSWORD" desc:"password of the state backend"`
+
+	UpdateMethod string `env:"TF_HTTP_UPDATE_METHOD,default=POST" desc:"HTTP method that writes the state"`
+	LockMethod   string `env:"TF_HTTP_LOCK_METHOD,default=LOCK" desc:"HTTP method that takes the lock"`
+	UnlockMethod string `env:"TF_HTTP_UNLOCK_METHOD,default=UNLOCK" desc:"HTTP method that gives the lock back"`
+
+	Authority   env.Text   `env:"TF_HTTP_CLIENT_CA_CERTIFICATE_PEM" desc:"certificate authorities of the state backend, in PEM, instead of this host's"`
+	Certificate env.Text   `env:"TF_HTTP_CLIENT_CERTIFICATE_PEM" desc:"certificate that we show the state backend, in PEM"`
+	Key         env.Secret `env:"TF_HTTP_CLIENT_PRIVATE_KEY_PEM" desc:"private key of TF_HTTP_CLIENT_CERTIFICATE_PEM, in PEM"`
+}
+
+// Client speaks with one state backend.
+type Client struct {
+	keys Keys
+	http *http.Client
+	log  func(format string, args ...any)
+	pace Pace
+}
+
+// Pace is how patient a client is.
+type Pace struct {
+	Try    time.Duration   // one request with its answer
+	Pauses []time.Duration // between tries
+}
+
+// Patient is the pace of a run: a backend that restarts is worth some seconds.
+var Patient = Pace{Try: 20 * time.Second, Pauses: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second}}
+
+// largest bounds an answer. States of some hundred megabytes exist.
+const largest = 1 << 30
+
+// New makes a client. log gets a line for a request that failed or took its time:
+// method, path, status, time.
+func New(k Keys, pace Pace, log func(format string, args ...any)) (*Client, error) {
+	transport := &http.Transport{
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, Proxy: nil,
+		TLSHandshakeTimeout: pace.Try, DisableCompression: true,
+	}
+	if k.Authority != "" {
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM([]byte(k.Authority)) {
+			return nil, errors.New("TF_HTTP_CLIENT_CA_CERTIFICATE_PEM holds no certificate")
+		}
+		transport.TLSClientConfig.RootCAs = pool
+	}
+	if (k.Certificate != "") != k.Key.IsSet() {
+		return nil, errors.New("TF_HTTP_CLIENT_CERTIFICATE_PEM and TF_HTTP_CLIENT_PRIVATE_KEY_PEM belong together, and only one of them is given")
+	}
+	if k.Certificate != "" {
+		pair, err := tls.X509KeyPair([]byte(k.Certificate), []byte(k.Key.Reveal()))
+		if err != nil {
+			return nil, fmt.Errorf("TF_HTTP_CLIENT_CERTIFICATE_PEM and its key: %w", err)
+		}
+		transport.TLSClientConfig.Certificates = []tls.Certificate{pair}
+	}
+	if log == nil {
+		log = func(string, ...any) {}
+	}
+	return &Client{
+		keys: k, log: log, pace: pace,
+		http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}, nil
+}
+
+// Close lets go of connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// request is one exchange that may be tried several times.
+type request struct {
+	method  string
+	address env.URL
+	lock    string // the id of the lock that allows it; empty without
+	body    []byte
+	once    bool
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	body   []byte
+}
+
+// do tries a request until it is answered with something else than "try later".
+// One that changes something is not let go of when ctx ends: it could be done
+// after we have looked what became of it.
+func (c *Client) do(ctx context.Context, r request) (*answer, error) {
+	within := ctx
+	if r.method != http.MethodGet {
+		within = context.WithoutCancel(ctx)
+	}
+	for n := 0; ; n++ {
+		got, after, err := c.exchange(within, r)
+		if err == nil && !later(got.status) {
+			return got, nil
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if r.once || n >= len(c.pace.Pauses) {
+			return got, err
+		}
+		pause := time.NewTimer(max(c.pace.Pauses[n], min(after, 10*time.Second)))
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return nil, context.Cause(ctx)
+		case <-pause.C:
+		}
+	}
+}
+
+// later are the answers that another try may mend.
+func later(status int) bool {
+	return status == http.StatusTooManyRequests || status >= 500 && status != http.StatusNotImplemented
+}
+
+func (c *Client) exchange(ctx context.Context, r request) (*answer, time.Duration, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.pace.Try, fmt.Errorf("no answer within %s", c.pace.Try))
+	defer cancel()
+	address, err := url.Parse(string(r.address))
+	if err != nil {
+		return nil, 0, err
+	}
+	if r.lock != "" {
+		query := address.Query()
+		query.Set("ID", r.lock)
+		address.RawQuery = query.Encode()
+	}
+	asked, err := http.NewRequestWithContext(ctx, r.method, address.String(), bytes.NewReader(r.body))
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(r.body) > 0 {
+		asked.Header.Set("Content-Type", "application/json")
+		asked.Header.Set("Content-MD5", sum(r.body))
+	}
+	if c.keys.Username != "" {
+		asked.SetBasicAuth(c.keys.Username, c.keys.Password.Reveal())
+	}
+	started := time.Now()
+	got, err := c.http.Do(asked)
+	if err != nil {
+		return nil, 0, c.unreached(ctx, r, address, err)
+	}
+	defer func() { _ = got.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(got.Body, largest))
+	if err != nil {
+		return nil, 0, c.unreached(ctx, r, address, err)
+	}
+	// What is as ever is not worth a line.
+	if !r.once && (got.StatusCode >= 300 && got.StatusCode != http.StatusNotFound || time.Since(started) > time.Second) {
+		c.log("%s %s: %d, %d bytes, %s", r.method, address.Path, got.StatusCode, len(body), time.Since(started).Round(time.Millisecond))
+	}
+	seconds, _ := strconv.Atoi(got.Header.Get("Retry-After"))
+	return &answer{status: got.StatusCode, body: body}, time.Duration(seconds) * time.Second, nil
+}

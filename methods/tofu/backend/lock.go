@@ -1,0 +1,99 @@
+package backend
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+)
+
+// LockInfo is what OpenTofu sends to take a lock. Some backends demand every
+// field, and give back only ID and Created unchanged.
+type LockInfo struct {
+	ID        string
+	Operation string
+	Info      string
+	Who       string
+	Version   string
+	Created   time.Time
+	Path      string
+}
+
+// HeldError is a lock that somebody has. Holder is nil where the backend did not
+// say who.
+type HeldError struct {
+	Status int
+	Holder *LockInfo
+}
+
+// Error says whose it is, as far as the backend told.
+func (e *HeldError) Error() string {
+	if e.Holder == nil {
+		return "the lock is held, and the backend does not say by whom"
+	}
+	return "the lock is held: " + e.Holder.ID
+}
+
+// Lock takes the lock. A lock that is found held under the very ID asked for was
+// taken by a try whose answer was lost.
+func (c *Client) Lock(ctx context.Context, info LockInfo) error {
+	return c.lock(ctx, info, false)
+}
+
+// TryLock asks once, for a lock that is expected to be held.
+func (c *Client) TryLock(ctx context.Context, info LockInfo) error {
+	return c.lock(ctx, info, true)
+}
+
+func (c *Client) lock(ctx context.Context, info LockInfo, once bool) error {
+	body, err := json.Marshal(info)
+	if err != nil {
+		return err
+	}
+	got, err := c.do(ctx, request{method: c.keys.LockMethod, address: c.keys.Lock, body: body, once: once})
+	if err != nil {
+		return err
+	}
+	switch got.status {
+	case http.StatusOK:
+		return nil
+	case http.StatusConflict, http.StatusLocked:
+		held := &HeldError{Status: got.status}
+		var holder LockInfo
+		if json.Unmarshal(got.body, &holder) == nil && holder.ID != "" {
+			held.Holder = &holder
+		}
+		if held.Holder != nil && held.Holder.ID == info.ID {
+			return nil
+		}
+		return held
+	default:
+		return got.failed(c.keys.LockMethod)
+	}
+}
+
+// Unlock gives a lock back. One that is gone already was given back by a try
+// whose answer was lost.
+func (c *Client) Unlock(ctx context.Context, info LockInfo) error {
+	body, err := json.Marshal(info)
+	if err != nil {
+		return err
+	}
+	asked := request{method: c.keys.UnlockMethod, address: c.keys.Unlock, body: body}
+	got, err := c.do(ctx, asked)
+	if err != nil {
+		return err
+	}
+	if got.status >= 200 && got.status < 300 || got.status == http.StatusNotFound {
+		return nil
+	}
+	return got.failed(c.keys.UnlockMethod)
+}
+
+// Held tells whether an error is a held lock, and whose.
+func Held(err error) (*HeldError, bool) {
+	var held *HeldError
+	ok := errors.As(err, &held)
+	return held, ok
+}

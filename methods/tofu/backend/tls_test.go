@@ -1,0 +1,84 @@
+package backend
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"fediversity.eu/slipway/targets/env"
+)
+
+// issued is a certificate for clients, with its key, in PEM.
+func issued(t *testing.T) (certificate, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	assert.NilError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "slipway"}, NotAfter: time.Now().Add(time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, BasicConstraintsValid: true, IsCA: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	assert.NilError(t, err)
+	text, err := x509.MarshalPKCS8PrivateKey(private)
+	assert.NilError(t, err)
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: text}))
+}
+
+func TestTLS(t *testing.T) {
+	certificate, key := issued(t)
+	pool := x509.NewCertPool()
+	assert.Assert(t, pool.AppendCertsFromPEM([]byte(certificate)))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }))
+	server.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool, MinVersion: tls.VersionTLS12}
+	server.Config.ErrorLog = nil
+	server.StartTLS()
+	defer server.Close()
+	authority := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	_, another := issued(t)
+	for _, c := range []struct {
+		name string
+		keys Keys
+		says string // of New or of Get; empty is success
+	}{
+		{"all given", Keys{Authority: env.Text(authority), Certificate: env.Text(certificate), Key: env.NewSecret(key)}, ""},
+		{"no authority", Keys{Certificate: env.Text(certificate), Key: env.NewSecret(key)}, "certificate signed by unknown authority"},
+		{"no certificate of ours", Keys{Authority: env.Text(authority)}, "certificate required"},
+		{"a certificate without its key", Keys{Authority: env.Text(authority), Certificate: env.Text(certificate)}, "belong together"},
+		{"a key of another certificate", Keys{Certificate: env.Text(certificate), Key: env.NewSecret(another)}, "does not match"},
+		{"an authority that is none", Keys{Authority: "rubbish"}, "holds no certificate"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.keys.Address = env.URL(server.URL)
+			client, err := New(c.keys, Pace{Try: 10 * time.Second}, nil)
+			if err == nil {
+				defer client.Close()
+				_, _, err = client.Get(t.Context())
+			}
+			if c.says == "" {
+				assert.NilError(t, err)
+				return
+			}
+			assert.ErrorContains(t, err, c.says)
+		})
+	}
+}
+
+func TestKeysAreSound(t *testing.T) {
+	_, err := env.Declared(Keys{})
+	assert.NilError(t, err)
+	var k Keys
+	err = env.Map(map[string]string{"TF_HTTP_ADDRESS": "https://example.org/state"}).Load(t.Context(), env.For{}, &k)
+	assert.ErrorContains(t, err, "TF_HTTP_LOCK_ADDRESS")
+	assert.ErrorContains(t, err, "TF_HTTP_UNLOCK_ADDRESS")
+}

@@ -1,0 +1,110 @@
+package tofu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/hashicorp/terraform-exec/tfexec"
+
+	"fediversity.eu/slipway/methods/tofu/backend"
+	"fediversity.eu/slipway/methods/tofu/state"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// Destroy removes all that the state holds, and then the state: the backend has
+// none afterwards. When something is left, so is the state, and the error says
+// what.
+func (e *Engine) Destroy(ctx context.Context, d Deployment) (*Result, error) {
+	var p Plan
+	result, err := e.change(ctx, d, Destroy, func(ctx context.Context, r *run) error {
+		if r.newest.Empty() && len(r.orphans) == 0 {
+			return nil // an earlier run came as far as this
+		}
+		if err := r.ready(ctx); err != nil {
+			return err
+		}
+		var err error
+		if p, err = r.shop.plan(ctx, tfexec.Destroy(true)); err != nil {
+			return err
+		}
+		r.log.Infof("plan: %s", p)
+		err = r.apply(ctx, p)
+		if left, _ := r.broker.State(); left != nil && err != nil {
+			return r.left(err, left)
+		}
+		return err
+	})
+	if result != nil {
+		result.Plan = p
+	}
+	return result, err
+}
+
+// left says what a destroy did not remove.
+func (r *run) left(err error, s *state.State) error {
+	if s.Sealed {
+		return err
+	}
+	return fmt.Errorf("%w; still there: %s", err, listed(s.Objects()))
+}
+
+// detach removes an empty state from the backend.
+func (r *run) detach(ctx context.Context) error {
+	fail := func(err error) error {
+		return report.Fail("detach the state", err, "all is destroyed, and an empty state is left in the backend; destroy again detaches it")
+	}
+	before := r.remote
+	if before == nil {
+		return nil
+	}
+	if err := r.client.Delete(ctx, r.id.String()); err != nil {
+		return fail(err)
+	}
+	gone, err := r.gone(ctx)
+	if err != nil || gone {
+		return wrapped(fail, err)
+	}
+	// Some backends do nothing about a state that is locked, and say that they
+	// did. Between giving the lock back and the second try nobody holds it; so
+	// the state is compared as late as can be.
+	if err := r.giveBack(ctx); err != nil {
+		return err
+	}
+	f, err := r.engine.look(ctx, r.d, r.client)
+	if err != nil {
+		return fail(err)
+	}
+	switch {
+	case f.kind == state.Absent:
+		return nil
+	case f.kind != state.Empty && f.kind != state.Begun, f.state.Lineage != before.Lineage, f.state.Serial != before.Serial:
+		return fail(errors.New("another run changed the state in the moment in which nobody held the lock"))
+	}
+	if err := r.client.Delete(ctx, ""); err != nil {
+		return fail(err)
+	}
+	if gone, err = r.gone(ctx); err == nil && !gone {
+		err = errors.New("the backend said that it removed it, and still has it")
+	}
+	return wrapped(fail, err)
+}
+
+func wrapped(fail func(error) error, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fail(err)
+}
+
+// gone tells whether the backend has no state any more. A backend that is still
+// removing it may call it gone or unprocessable.
+func (r *run) gone(ctx context.Context) (bool, error) {
+	_, present, err := r.client.Get(ctx)
+	if status, ok := errors.AsType[*backend.StatusError](err); ok &&
+		(status.Status == http.StatusGone || status.Status == http.StatusUnprocessableEntity) {
+		return true, nil
+	}
+	return !present, err
+}

@@ -1,0 +1,212 @@
+// Package lock takes the lock of a state for the whole of a run, and knows a
+// stale one by its id.
+//
+// OpenTofu's own locks die with it and tell nothing of their holder. Ours are
+// taken by the program, and of what a backend gives back only the id can be
+// trusted: some answer a conflict with the asker's own words. So the id says who,
+// where and which process:
+//
+//	slipway1.<owner>.<verb>.<host>.<boot>.<pid namespace>.<pid>.<start>.<nonce>
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"fediversity.eu/slipway/methods/tofu/backend"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// Own is the takeover that vouches for every lock of this deployment.
+const Own = "own"
+
+// Lock is a lock that this run holds.
+type Lock struct {
+	ID     ID
+	client *backend.Client
+	info   backend.LockInfo
+}
+
+// Asked says how a lock is to be taken.
+type Asked struct {
+	ID       ID
+	Takeover string // an id, or Own: the caller vouches that its run is over
+	Version  string // of OpenTofu, which backends demand to be told
+}
+
+// Take takes the lock, and takes back a stale one. The error is a fault with exit
+// code 75 where the lock is somebody else's.
+func Take(ctx context.Context, client *backend.Client, a Asked, log *report.Log) (*Lock, error) {
+	l := &Lock{ID: a.ID, client: client, info: info(a.ID, a.Version)}
+	err := client.Lock(ctx, l.info)
+	if held, ok := backend.Held(err); ok {
+		if err := l.stale(held.Holder, a.Takeover, log); err != nil {
+			return nil, err
+		}
+		// By the holder's own words, so that a strict backend refuses when the
+		// lock is no longer that one.
+		if err := client.Unlock(ctx, *held.Holder); err != nil {
+			return nil, fmt.Errorf("take back the lock %s: %w", held.Holder.ID, err)
+		}
+		err = client.Lock(ctx, l.info)
+		if held, ok := backend.Held(err); ok {
+			return nil, l.busy(held.Holder, errors.New("another run took it first"))
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("take the lock: %w", err), l.unsure(ctx))
+	}
+	if err := l.Probe(ctx); err != nil {
+		if _, busy := errors.AsType[*report.Fault](err); !busy {
+			err = errors.Join(err, l.Release(context.WithoutCancel(ctx)))
+		}
+		return nil, err
+	}
+	return l, nil
+}
+
+// unsure gives back a lock that was asked for when a signal came, or that was
+// taken by a request whose answer never arrived. Asking again tells: an UNLOCK
+// alone could break the lock of another where locks bind nobody.
+func (l *Lock) unsure(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), 10*time.Second, errors.New("the state backend took too long"))
+	defer cancel()
+	if l.client.TryLock(ctx, l.info) != nil {
+		return nil // it is another's, or nobody can be asked
+	}
+	return l.Release(ctx)
+}
+
+func info(id ID, version string) backend.LockInfo {
+	return backend.LockInfo{
+		ID: id.String(), Operation: "slipway " + id.Verb, Info: "slipway run " + id.Nonce,
+		Who: "slipway@" + id.Host, Version: version, Created: time.Now().UTC(), Path: id.Owner,
+	}
+}
+
+// Probe makes sure that the lock binds others, and is still ours: a lock with a
+// throw-away id must be refused with our id.
+func (l *Lock) Probe(ctx context.Context) error {
+	other := l.ID
+	other.Nonce, other.Verb = nonce(), "probe"
+	probe := info(other, l.info.Version)
+	err := l.client.TryLock(ctx, probe)
+	held, ok := backend.Held(err)
+	switch {
+	case err == nil:
+		err = errors.Join(errors.New("the backend gave it to two at once"), l.client.Unlock(ctx, probe))
+		return report.Refuse("hold the lock", err, "nothing is changed over a backend that does not lock; look whether somebody broke the lock, and whether TF_HTTP_LOCK_ADDRESS is right")
+	case !ok:
+		return fmt.Errorf("probe the lock: %w", err)
+	case held.Holder == nil:
+		return nil // it says no, if not on whose behalf
+	case held.Holder.ID != l.info.ID:
+		return l.busy(held.Holder, errors.New("somebody broke our lock and has it now"))
+	}
+	return nil
+}
+
+// Release gives the lock back.
+func (l *Lock) Release(ctx context.Context) error {
+	if err := l.client.Unlock(ctx, l.info); err != nil {
+		return fmt.Errorf("give back the lock %s: %w", l.info.ID, err)
+	}
+	return nil
+}
+
+// stale is nil for a lock that may be taken back.
+func (l *Lock) stale(holder *backend.LockInfo, takeover string, log *report.Log) error {
+	if holder == nil {
+		return l.busy(nil, nil)
+	}
+	id, ours := Parse(holder.ID)
+	vouched := takeover == holder.ID
+	if ours && id.Owner == l.ID.Owner {
+		vouched = vouched || takeover == Own
+	}
+	switch life := l.ID.Life(id, ours); {
+	case life == Alive:
+		return l.busy(holder, errors.New("its process lives"))
+	case vouched:
+		log.Warnf("taking over the lock %s, since STATE_LOCK_TAKEOVER says that its run is over", holder.ID)
+		return nil
+	case !ours:
+		return l.busy(holder, nil)
+	case id.Owner != l.ID.Owner:
+		return l.busy(holder, errors.New("it is another deployment's"))
+	case life == Dead:
+		log.Infof("taking back the lock of process %d, which is gone (%s)", id.PID, since(holder))
+		return nil
+	default:
+		return l.busy(holder, errors.New("whether its process lives can't be asked from here"))
+	}
+}
+
+// busy is the fault of a lock that is not ours to take.
+func (l *Lock) busy(holder *backend.LockInfo, why error) error {
+	f := &report.Fault{Code: report.Busy, What: "take the lock of the state"}
+	if holder == nil {
+		f.Why = errors.New("it is held, and the backend does not say by whom; operation and age are unknown")
+		f.Hint = "ask whoever uses this state; nothing was changed"
+		return f
+	}
+	f.Why = errors.New(l.says(holder))
+	if why != nil {
+		f.Why = fmt.Errorf("%w (%w)", f.Why, why)
+	}
+	f.Hint = "try again when it is free; if its holder is certainly gone, STATE_LOCK_TAKEOVER=" + holder.ID + " takes it over. Nothing was changed"
+	return f
+}
+
+// says names holder, operation and age.
+func (l *Lock) says(holder *backend.LockInfo) string {
+	if id, ours := Parse(holder.ID); ours {
+		return fmt.Sprintf("held by a run of %s (%s), process %d on %s, %s", id.Owner, id.Verb, id.PID, id.Host, since(holder))
+	}
+	who, operation := holder.Who, holder.Operation
+	if who == "" {
+		who = "somebody"
+	}
+	if operation == "" || operation == l.info.Operation {
+		operation = "operation unknown" // the backend gave back what we asked with
+	}
+	return fmt.Sprintf("held by %s (%s), id %s, %s", who, operation, holder.ID, since(holder))
+}
+
+func since(holder *backend.LockInfo) string {
+	if holder.Created.IsZero() {
+		return "since an unknown time"
+	}
+	age := max(time.Since(holder.Created), 0)
+	return fmt.Sprintf("for %s, since %s", age.Round(time.Second), holder.Created.UTC().Format("2006-01-02 15:04:05 UTC"))
+}
+
+// Break gives back the lock that is held under wanted, whoever took it, unless it
+// is provable that its run lives.
+func Break(ctx context.Context, client *backend.Client, own ID, wanted, version string) error {
+	l := &Lock{ID: own, client: client, info: info(own, version)}
+	err := client.TryLock(ctx, l.info)
+	if err == nil {
+		return errors.Join(report.Refuse("give back the lock "+wanted, errors.New("nobody holds the lock"), "there is nothing to do"), l.Release(ctx))
+	}
+	held, ok := backend.Held(err)
+	if !ok {
+		return fmt.Errorf("look who holds the lock: %w", err)
+	}
+	holder := held.Holder
+	switch {
+	case holder == nil:
+		return l.busy(nil, nil)
+	case holder.ID != wanted:
+		return report.Refuse("give back the lock "+wanted, errors.New("it is another: "+l.says(holder)), "the id that is held is "+holder.ID)
+	}
+	if id, ours := Parse(holder.ID); own.Life(id, ours) == Alive {
+		return l.busy(holder, errors.New("its process lives"))
+	}
+	if err := client.Unlock(ctx, *holder); err != nil {
+		return fmt.Errorf("give back the lock %s: %w", wanted, err)
+	}
+	return nil
+}

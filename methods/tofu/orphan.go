@@ -1,0 +1,115 @@
+package tofu
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-exec/tfexec"
+
+	"fediversity.eu/slipway/methods/tofu/ledger"
+	"fediversity.eu/slipway/methods/tofu/state"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// abandoned tells whether the caller has cleaned up after the run of a marker.
+func (r *run) abandoned(m *state.Marker) bool {
+	return m != nil && r.engine.Keys.Abandon == m.Run
+}
+
+// count compares what killed runs made with the state, before anything is
+// planned: what is in no state would be made a second time.
+func (r *run) count() error {
+	l, err := ledger.Read(r.dir.Path)
+	if err != nil {
+		return report.Refuse("compare what killed runs made with the state", err, "nothing was changed")
+	}
+	missing := slices.DeleteFunc(l.Missing(r.newest), func(o ledger.Object) bool {
+		// Where the others are taken in, it is only those of unknown fate that the
+		// caller speaks of.
+		if o.Run == r.engine.Keys.Abandon && (o.ID == "" || !r.engine.Keys.takesIn()) {
+			r.log.Warnf("forgetting %s: STATE_ABANDON says that it is gone", o)
+			return true
+		}
+		if r.d.Adopts != nil && r.d.Adopts(o) {
+			r.log.Infof("%s was made by a killed run and is in no state: its provider finds it by its name", o)
+			return true
+		}
+		return false
+	})
+	if r.id.Verb == Import {
+		// It makes nothing, and takes in one of them at a time.
+		r.missing = missing
+		return nil
+	}
+	unknown := slices.ContainsFunc(missing, func(o ledger.Object) bool { return o.ID == "" })
+	if len(missing) == 0 || r.engine.Keys.takesIn() && !unknown {
+		r.orphans = missing
+		return nil
+	}
+	hint := "nothing was changed: they would be made twice. Remove what is there of them and say STATE_ABANDON=" + missing[0].Run +
+		", or take in those with an id by STATE_ORPHANS=import or replace"
+	if unknown {
+		hint += ", after removing those of unknown fate, and with STATE_ABANDON"
+	}
+	return report.Refuse("use the state", fmt.Errorf("a killed run made what is in no state: %s", named(missing)), hint)
+}
+
+// keepsEvents tells whether the next run must compare again.
+func (r *run) keepsEvents() bool {
+	return r.lost || slices.ContainsFunc(r.missing, func(o ledger.Object) bool { return !r.newest.Holds(o.Address, o.ID) })
+}
+
+// What STATE_ORPHANS may say, beside refuse.
+const (
+	importOrphans  = "import"
+	replaceOrphans = "replace"
+)
+
+func (k Keys) takesIn() bool { return k.Orphans == importOrphans || k.Orphans == replaceOrphans }
+
+// ready prepares the folder, and takes in the objects that killed runs made and
+// that are in no state.
+func (r *run) ready(ctx context.Context) error {
+	if err := r.shop.init(ctx, true); err != nil {
+		return err
+	}
+	for _, o := range r.orphans {
+		r.log.Infof("taking in %s, which a killed run made", o)
+		if err := r.shop.take(ctx, o.Address, o.ID); err != nil {
+			return report.Fail("take in "+o.String(), err, "where it can't be imported, remove it and say STATE_ABANDON="+o.Run)
+		}
+	}
+	return nil
+}
+
+// replaced are the plan's options for objects that are to be made again.
+func (r *run) replaced() []tfexec.PlanOption {
+	var opts []tfexec.PlanOption
+	if r.engine.Keys.Orphans == replaceOrphans {
+		for _, o := range r.orphans {
+			opts = append(opts, tfexec.Replace(o.Address))
+		}
+	}
+	return opts
+}
+
+// named lists objects for a line.
+func named(objects []ledger.Object) string {
+	names := make([]string, len(objects))
+	for i, o := range objects {
+		names[i] = o.String()
+	}
+	return listed(names)
+}
+
+// listed is the start of a list, and how many more there are.
+func listed(names []string) string {
+	const most = 10
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return text
+}

@@ -1,0 +1,102 @@
+package tofu
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"fediversity.eu/slipway/checks/fakestate"
+	"fediversity.eu/slipway/methods/tofu/ledger"
+	"fediversity.eu/slipway/methods/tofu/state"
+)
+
+// lost writes down what a run made that was killed before its state was written.
+func lost(t *testing.T, b *bench, address, id string) {
+	t.Helper()
+	path := filepath.Join(string(b.dir), "events-killed.jsonl")
+	assert.NilError(t, ledger.Start(path, "killed"))
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	assert.NilError(t, err)
+	line := `{"type":"apply_start","hook":{"resource":{"addr":"` + address + `","resource_type":"terraform_data"},"action":"create"}}` + "\n"
+	if id != "" {
+		line += `{"type":"apply_complete","hook":{"resource":{"addr":"` + address + `","resource_type":"terraform_data"},"action":"create","id_key":"id","id_value":"` + id + `"}}` + "\n"
+	}
+	_, err = file.WriteString(line)
+	assert.NilError(t, err)
+	assert.NilError(t, file.Close())
+}
+
+func TestOrphans(t *testing.T) {
+	const third = "terraform_data.thing[2]"
+	for _, c := range []struct {
+		name   string
+		id     string // of the third object, which a killed run made; empty is unknown
+		keys   Keys
+		adopts bool
+		says   string // of the refusal; empty is none
+		third  string // its id afterwards; empty is another
+	}{
+		{"is refused by name and id", "lost-1", Keys{Orphans: "refuse"}, false, third + " (id lost-1)", ""},
+		{"is taken in", "lost-1", Keys{Orphans: "import"}, false, "", "lost-1"},
+		{"is replaced", "lost-1", Keys{Orphans: "replace"}, false, "", ""},
+		{"is found by its provider", "lost-1", Keys{Orphans: "refuse"}, true, "", ""},
+		{"is forgotten", "lost-1", Keys{Orphans: "refuse", Abandon: "killed"}, false, "", ""},
+		{"is not forgotten for another run's sake", "lost-1", Keys{Orphans: "refuse", Abandon: "another"}, false, third, ""},
+		{"of unknown fate is refused", "", Keys{Orphans: "import"}, false, third + " (begun, fate unknown)", ""},
+		{"of unknown fate is forgotten", "", Keys{Orphans: "import", Abandon: "killed"}, false, "", ""},
+		{"of unknown fate is found by its provider", "", Keys{Orphans: "refuse"}, true, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t, fakestate.Strict)
+			b.cold(2)
+			lost(t, b, third, c.id)
+			d := objects(3)
+			if c.adopts {
+				d.Adopts = func(o ledger.Object) bool { return o.Type == "terraform_data" }
+			}
+			before := b.State()
+			result, err := b.engine(c.keys).Apply(t.Context(), d)
+			if c.says != "" {
+				refusedFor(t, err, c.says)
+				assert.Equal(t, b.State(), before)
+				return
+			}
+			assert.NilError(t, err)
+			assert.Equal(t, len(result.Objects), 3)
+			_, s := b.judged()
+			assert.Equal(t, s.Holds(third, "lost-1"), c.third != "")
+			_, err = b.engine(Keys{Orphans: "refuse"}).Apply(t.Context(), d)
+			assert.NilError(t, err, "it is told once")
+		})
+	}
+	t.Run("is taken in by hand", func(t *testing.T) {
+		b := newBench(t, fakestate.Strict)
+		b.cold(2)
+		lost(t, b, third, "lost-1")
+		_, err := b.engine(Keys{Orphans: "refuse"}).Import(t.Context(), objects(3), third, "lost-1")
+		assert.NilError(t, err)
+		result, err := b.engine(Keys{Orphans: "refuse"}).Apply(t.Context(), objects(3))
+		assert.NilError(t, err)
+		assert.Equal(t, result.Plan.Add, 0)
+	})
+}
+
+func TestBootstrapElsewhereIsAbandonedByName(t *testing.T) {
+	b := newBench(t, fakestate.Strict)
+	b.cold(2)
+	raw, err := state.Marked([]byte(b.State()), &state.Marker{Run: "r1", Host: "elsewhere", Dir: "/d"})
+	assert.NilError(t, err)
+	for _, k := range []Keys{{Phase: cold}, {Phase: cold, Abandon: "r2"}, {Abandon: "r1"}} {
+		b.Set(raw, nil)
+		_, err := b.engine(k).Apply(t.Context(), objects(3))
+		refusedFor(t, err, "a bootstrap that has not ended: run r1")
+		assert.Equal(t, b.State(), string(raw))
+	}
+	result, err := b.engine(Keys{Phase: cold, Abandon: "r1"}).Apply(t.Context(), objects(3))
+	assert.NilError(t, err)
+	assert.Equal(t, result.Plan.Add, 1, "what its state tells of is kept")
+	kind, _ := b.judged()
+	assert.Equal(t, kind, state.Sound)
+}

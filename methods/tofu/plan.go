@@ -1,0 +1,146 @@
+package tofu
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"fediversity.eu/slipway/targets/report"
+)
+
+// Plan is what would be done, or was.
+type Plan struct {
+	Add, Change, Remove, Import int
+	Changes                     []Change
+	Text                        string // for people; only the plan verb has it
+	Changed                     bool   // something would be done, be it to outputs alone
+}
+
+// Change is one object that would change.
+type Change struct{ Address, Type, Action string }
+
+// String is the counts.
+func (p Plan) String() string {
+	if !p.Changed {
+		return "no changes"
+	}
+	text := fmt.Sprintf("%d to add, %d to change, %d to remove", p.Add, p.Change, p.Remove)
+	if p.Import > 0 {
+		text += fmt.Sprintf(", %d to import", p.Import)
+	}
+	return text
+}
+
+// message is a line of OpenTofu's JSON (its documentation, "Machine-Readable UI").
+type message struct {
+	Level      string      `json:"@level"`
+	Message    string      `json:"@message"`
+	Type       string      `json:"type"`
+	Diagnostic *diagnostic `json:"diagnostic"`
+	Change     struct {
+		Resource struct {
+			Address string `json:"addr"`
+			Type    string `json:"resource_type"`
+		} `json:"resource"`
+		Action string `json:"action"`
+	} `json:"change"`
+	Changes struct {
+		Add    int `json:"add"`
+		Change int `json:"change"`
+		Remove int `json:"remove"`
+		Import int `json:"import"`
+	} `json:"changes"`
+}
+
+type diagnostic struct {
+	Severity string `json:"severity"`
+	Summary  string `json:"summary"`
+	Detail   string `json:"detail"`
+	Address  string `json:"address"`
+	Range    *struct {
+		File  string `json:"filename"`
+		Start struct {
+			Line int `json:"line"`
+		} `json:"start"`
+	} `json:"range"`
+}
+
+// String is what is wrong and where, in one line.
+func (d *diagnostic) String() string {
+	text := d.Summary
+	if detail := strings.Join(strings.Fields(d.Detail), " "); detail != "" {
+		text += ": " + detail
+	}
+	switch {
+	case d.Address != "":
+		text = d.Address + ": " + text
+	case d.Range != nil:
+		text = fmt.Sprintf("%s:%d: %s", d.Range.File, d.Range.Start.Line, text)
+	}
+	return text
+}
+
+// stream reads the JSON lines of one command, of any length. It never fails: a
+// writer that does would hang terraform-exec.
+type stream struct {
+	log *report.Log
+
+	mu     sync.Mutex
+	part   []byte
+	plan   Plan
+	faults []error
+}
+
+func (s *stream) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.part = append(s.part, p...)
+	for {
+		end := bytes.IndexByte(s.part, '\n')
+		if end < 0 {
+			return len(p), nil
+		}
+		s.take(s.part[:end])
+		s.part = s.part[end+1:]
+	}
+}
+
+func (s *stream) take(line []byte) {
+	var m message
+	if json.Unmarshal(line, &m) != nil {
+		if text := bytes.TrimSpace(line); len(text) > 0 {
+			s.log.Infof("| %s", text)
+		}
+		return
+	}
+	switch m.Type {
+	case "planned_change":
+		s.plan.Changes = append(s.plan.Changes, Change{m.Change.Resource.Address, m.Change.Resource.Type, m.Change.Action})
+	case "change_summary":
+		s.plan.Add, s.plan.Change, s.plan.Remove, s.plan.Import = m.Changes.Add, m.Changes.Change, m.Changes.Remove, m.Changes.Import
+	case "diagnostic":
+		s.diagnose(m.Diagnostic)
+	case "apply_start", "apply_complete", "apply_errored", "apply_progress", "provision_progress", "resource_drift":
+		s.log.Infof("%s", m.Message)
+	}
+}
+
+func (s *stream) diagnose(d *diagnostic) {
+	switch {
+	case d == nil:
+	case d.Severity == "error":
+		s.faults = append(s.faults, errors.New(d.String()))
+	default:
+		s.log.Warnf("%s", d)
+	}
+}
+
+// result is the plan that was read, and what OpenTofu called an error.
+func (s *stream) result() (Plan, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.plan, errors.Join(s.faults...)
+}

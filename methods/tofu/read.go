@@ -1,0 +1,223 @@
+package tofu
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+	tfjson "github.com/hashicorp/terraform-json"
+
+	"fediversity.eu/slipway/methods/tofu/broker"
+	"fediversity.eu/slipway/methods/tofu/rundir"
+	"fediversity.eu/slipway/methods/tofu/state"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// reading is the way of every verb that changes nothing: no lock, one GET, a
+// folder of its own that goes with it, and a broker that takes nothing.
+func (e *Engine) reading(ctx context.Context, d Deployment, verb string, work func(context.Context, *workshop) error) (found *state.State, err error) {
+	s, err := e.readable(ctx, d, verb)
+	if err != nil {
+		return nil, err
+	}
+	b, err := broker.Open(s, nil, e.Log.In("backend").Infof)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	return s, e.private(ctx, d, b, work)
+}
+
+// private gives work a folder that is removed afterwards.
+func (e *Engine) private(ctx context.Context, d Deployment, b *broker.Broker, work func(context.Context, *workshop) error) (err error) {
+	dir, err := os.MkdirTemp("", "slipway-tofu-")
+	if err != nil {
+		return fmt.Errorf("make the work directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	w, err := e.open(ctx, d, dir, place{lock: filepath.Join(dir, "lock"), process: filepath.Join(dir, "pid")}, b)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	return work(ctx, w)
+}
+
+// readable is the state, if it may be read: nothing newer lies in the run
+// directory, and it is the one expected.
+func (e *Engine) readable(ctx context.Context, d Deployment, verb string) (*state.State, error) {
+	e.note()
+	path, _, err := e.dir()
+	if err != nil {
+		return nil, err
+	}
+	kept, err := rundir.Peek(path)
+	if err != nil {
+		return nil, err
+	}
+	if kept != "" {
+		return nil, report.Refuse("use the state", fmt.Errorf("a run was cut off: %s holds %s", path, kept),
+			"apply, destroy, refresh or import recovers it")
+	}
+	client, err := e.client()
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	f, err := e.look(ctx, d, client)
+	if err != nil {
+		return nil, err
+	}
+	if verb == PlanVerb && !e.Keys.steady() && f.kind == state.Absent {
+		return e.imagined(ctx, d)
+	}
+	return f.state, e.Keys.check(f, verb)
+}
+
+// imagined is the first state of a cold start, as a plan sees it.
+func (e *Engine) imagined(ctx context.Context, d Deployment) (*state.State, error) {
+	raw, err := state.Seed(uuid.NewString(), e.Tofu.Version, &state.Marker{Run: "plan"})
+	if err == nil && e.Keys.Encryption.IsSet() {
+		return e.seal(ctx, d, raw)
+	}
+	if err == nil {
+		raw, err = state.Unmarked(raw)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return state.Parse(raw)
+}
+
+// Plan says what Apply would do, and changes nothing: no object, no state, no
+// lock.
+func (e *Engine) Plan(ctx context.Context, d Deployment) (*Result, error) {
+	var p Plan
+	s, err := e.reading(ctx, d, PlanVerb, func(ctx context.Context, w *workshop) error {
+		if err := w.init(ctx, true); err != nil {
+			return err
+		}
+		var err error
+		if p, err = w.plan(ctx); err != nil {
+			return err
+		}
+		return w.run(ctx, "show the plan", func(ctx context.Context) error {
+			var err error
+			p.Text, err = w.tf.ShowPlanFileRaw(ctx, w.planFile())
+			return err
+		}, nil)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Plan: p, Lineage: s.Lineage, Serial: s.Serial, Outputs: s.Outputs, Objects: s.Objects()}, nil
+}
+
+// Output gives the outputs of the state.
+func (e *Engine) Output(ctx context.Context, d Deployment) (map[string]state.Output, error) {
+	all := map[string]state.Output{}
+	_, err := e.reading(ctx, d, Output, func(ctx context.Context, w *workshop) error {
+		if err := w.init(ctx, true); err != nil {
+			return err
+		}
+		return w.run(ctx, "output", func(ctx context.Context) error {
+			found, err := w.tf.Output(ctx)
+			for name, o := range found {
+				all[name] = state.Output{Value: o.Value, Type: o.Type, Sensitive: o.Sensitive}
+			}
+			return err
+		}, nil)
+	})
+	return all, err
+}
+
+// Show gives the state with all its values, child modules included.
+func (e *Engine) Show(ctx context.Context, d Deployment) (*tfjson.State, error) {
+	var shown *tfjson.State
+	_, err := e.reading(ctx, d, Show, func(ctx context.Context, w *workshop) error {
+		if err := w.init(ctx, true); err != nil {
+			return err
+		}
+		return w.run(ctx, "show", func(ctx context.Context) error {
+			var err error
+			shown, err = w.tf.Show(ctx)
+			return err
+		}, nil)
+	})
+	return shown, err
+}
+
+// StateList gives the addresses of all that is in the state.
+func (e *Engine) StateList(ctx context.Context, d Deployment) ([]string, error) {
+	var list []string
+	_, err := e.reading(ctx, d, StateList, func(ctx context.Context, w *workshop) error {
+		if err := w.init(ctx, true); err != nil {
+			return err
+		}
+		out, err := w.output(ctx, "state", "list")
+		list = strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
+		return err
+	})
+	return list, err
+}
+
+// StateShow gives one object of the state, as OpenTofu writes it for people.
+func (e *Engine) StateShow(ctx context.Context, d Deployment, address string) (string, error) {
+	if err := operand("ADDRESS", address); err != nil {
+		return "", err
+	}
+	var text string
+	_, err := e.reading(ctx, d, StateShow, func(ctx context.Context, w *workshop) error {
+		if err := w.init(ctx, true); err != nil {
+			return err
+		}
+		out, err := w.output(ctx, "state", "show", "-no-color", address)
+		text = string(out)
+		return err
+	})
+	return text, err
+}
+
+// operand refuses what a command would take for an option.
+func operand(name, value string) error {
+	if value == "" || strings.HasPrefix(value, "-") {
+		return &report.Fault{Code: report.Usage, What: "read " + name, Why: fmt.Errorf("%q is none", value), Hint: "give it as OpenTofu writes it"}
+	}
+	return nil
+}
+
+// Validate holds the configuration to be one. It needs no backend.
+func (e *Engine) Validate(ctx context.Context, d Deployment) error {
+	return e.private(ctx, d, nil, func(ctx context.Context, w *workshop) error {
+		if err := w.init(ctx, false); err != nil {
+			return err
+		}
+		var faults []error
+		err := w.run(ctx, "validate", func(ctx context.Context) error {
+			found, err := w.tf.Validate(ctx)
+			if found == nil {
+				return err
+			}
+			for _, d := range found.Diagnostics {
+				text, _ := json.Marshal(d)
+				var own diagnostic
+				_ = json.Unmarshal(text, &own)
+				if d.Severity == tfjson.DiagnosticSeverityError {
+					faults = append(faults, errors.New(own.String()))
+				} else {
+					w.log.Warnf("%s", &own)
+				}
+			}
+			return nil
+		}, nil)
+		if len(faults) > 0 {
+			return report.Fail("validate", errors.Join(faults...), "")
+		}
+		return err
+	})
+}

@@ -1,0 +1,120 @@
+package rundir
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/methods/tofu/state"
+	"fediversity.eu/slipway/targets/report"
+)
+
+func open(t *testing.T, path, run string) *Dir {
+	t.Helper()
+	d, err := Open(t.Context(), path, run, nil)
+	assert.NilError(t, err)
+	return d
+}
+
+func version(t *testing.T, text string) *state.State {
+	t.Helper()
+	s, err := state.Parse([]byte(text))
+	assert.NilError(t, err)
+	return s
+}
+
+const (
+	three = `{"version":4,"lineage":"l","serial":3}`
+	four  = `{"version":4,"lineage":"l","serial":4}`
+	five  = `{"version":4,"lineage":"l","serial":5}`
+)
+
+func TestOneRunAtATime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	first := open(t, path, "one")
+	_, err := Open(t.Context(), path, "two", nil)
+	assert.Equal(t, report.CodeOf(err), report.Busy)
+	assert.ErrorContains(t, err, "another run works in it")
+	assert.NilError(t, first.Close(false))
+	second := open(t, path, "two")
+	info, err := os.Stat(path)
+	assert.NilError(t, err)
+	assert.Equal(t, info.Mode().Perm(), os.FileMode(0o700))
+	assert.NilError(t, second.Close(true))
+	_, err = os.Stat(path)
+	assert.ErrorIs(t, err, os.ErrNotExist, "a private one goes")
+}
+
+func TestVersionsAreFoundNewestFirst(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	d := open(t, path, "one")
+	m := &state.Marker{Run: "one", Host: "h", Dir: path, At: time.Unix(5, 0).UTC()}
+	_, err := d.Keep(version(t, three), m)
+	assert.NilError(t, err)
+	_, err = d.Keep(version(t, four), m)
+	assert.NilError(t, err)
+	late := filepath.Join(d.Work(), "configuration", errored)
+	assert.NilError(t, os.MkdirAll(filepath.Dir(late), 0o700))
+	assert.NilError(t, os.WriteFile(late, []byte(five), 0o600))
+	assert.NilError(t, d.Close(true))
+
+	d = open(t, path, "two")
+	assert.Assert(t, d.Knows("one"))
+	assert.Assert(t, !d.Knows("three"))
+	_, err = Peek(path)
+	assert.Equal(t, report.CodeOf(err), report.Busy)
+	left, marker, err := d.Leftovers()
+	assert.NilError(t, err)
+	assert.DeepEqual(t, marker, m)
+	assert.Equal(t, len(left), 2)
+	assert.Equal(t, left[0].State.Serial, uint64(5))
+	assert.Equal(t, left[1].State.Serial, uint64(4))
+
+	assert.NilError(t, d.Stored())
+	assert.Equal(t, d.Kept(), "a version of the state that OpenTofu could not write")
+	assert.NilError(t, d.Close(true))
+	kept, err := Peek(path)
+	assert.NilError(t, err)
+	assert.Equal(t, kept, "a version of the state that OpenTofu could not write")
+	d = open(t, path, "three")
+	assert.NilError(t, d.Clear(false))
+	left, marker, err = d.Leftovers()
+	assert.NilError(t, err)
+	assert.Equal(t, len(left), 0)
+	assert.Assert(t, marker == nil)
+	assert.NilError(t, d.Close(true))
+}
+
+func TestUnreadableVersionIsNotNone(t *testing.T) {
+	d := open(t, filepath.Join(t.TempDir(), "state"), "one")
+	assert.NilError(t, os.WriteFile(filepath.Join(d.journal(), "l-9.json"), []byte("{"), 0o600))
+	_, _, err := d.Leftovers()
+	assert.ErrorContains(t, err, "l-9.json")
+	late := filepath.Join(d.Work(), "configuration", errored)
+	assert.NilError(t, os.MkdirAll(filepath.Dir(late), 0o700))
+	assert.NilError(t, os.WriteFile(late, nil, 0o600))
+	assert.NilError(t, d.Stored())
+	left, _, err := d.Leftovers()
+	assert.NilError(t, err)
+	assert.Equal(t, len(left), 0, "a file that was only opened holds nothing")
+	assert.NilError(t, d.Close(false))
+}
+
+func TestProcessIsNotTakenForAnother(t *testing.T) {
+	me, err := Process(os.Getpid())
+	assert.NilError(t, err)
+	assert.Assert(t, Lives(me))
+	assert.Assert(t, !Lives("1 0 another-boot"))
+	assert.Assert(t, !Lives("rubbish"))
+	var gone string
+	assert.NilError(t, child.Command{Path: "/bin/true", Started: func(pid int) { gone, _ = Process(pid) }}.Run(t.Context()))
+	assert.Assert(t, !Lives(gone))
+	file := filepath.Join(t.TempDir(), "pid")
+	assert.NilError(t, Gone(file), "none is written down")
+	assert.NilError(t, os.WriteFile(file, []byte(me), 0o600))
+	assert.ErrorContains(t, Gone(file), "is still there")
+}

@@ -1,0 +1,137 @@
+package tofu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"fediversity.eu/slipway/methods/tofu/lock"
+	"fediversity.eu/slipway/methods/tofu/state"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// settle brings what OpenTofu wrote into the backend, also after a signal or a
+// failure. If that can't be done the lock is kept, so that nobody works on the
+// older state, and the error says where the newer one is.
+func (r *run) settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), closing, errors.New("the state backend took too long"))
+	defer cancel()
+	r.broker.Close()
+	if err := r.late(); err != nil {
+		return err
+	}
+	if err := r.engine.unseal(ctx, r.d, r.newest); err != nil {
+		r.log.Warnf("%v", err) // what it holds is not known, and it is stored all the same
+	}
+	if err := r.store(ctx); err != nil {
+		return report.Fail("bring the state into the backend", explained(err), fmt.Sprintf(
+			"the state is NOT in the backend; it is in %s/journal (serial %d). The next run from here with the same STATE_PHASE brings it there", r.dir.Path, r.newest.Serial))
+	}
+	if r.id.Verb == Destroy && r.newest.Empty() && !r.lost {
+		if err := r.detach(ctx); err != nil {
+			return err
+		}
+	}
+	if r.marker != nil && r.newest.Encrypted {
+		return nil
+	}
+	return r.dir.Clear(r.keepsEvents())
+}
+
+// late takes in what OpenTofu could not hand over, be it that the broker was
+// asked too late.
+func (r *run) late() error {
+	raw, err := os.ReadFile(r.errored())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s, err := state.Parse(raw)
+	if err != nil || s.Lineage != r.newest.Lineage || s.Serial <= r.newest.Serial {
+		return err
+	}
+	if _, err := r.dir.Keep(s, r.marker); err != nil {
+		return err
+	}
+	r.newest, r.behind = s, errors.New("OpenTofu could not write it")
+	return nil
+}
+
+// store makes the backend have the newest version, without a marker where the
+// bootstrap has come to something.
+func (r *run) store(ctx context.Context) error {
+	if r.lock == nil {
+		if err := r.arrive(ctx); err != nil {
+			return err
+		}
+	}
+	if r.marker == nil {
+		if r.remote != nil && r.remote.Serial == r.newest.Serial && r.behind == nil {
+			return r.dir.Stored()
+		}
+		return r.forward(ctx, r.newest)
+	}
+	// Backends that take each serial once have this one with the marker.
+	final := r.newest
+	if r.remote != nil && r.remote.Serial >= final.Serial {
+		raw, err := state.Numbered(final.Raw, r.remote.Serial+1)
+		if err != nil {
+			return err
+		}
+		if final, err = state.Parse(raw); err != nil {
+			return err
+		}
+	}
+	if r.unfinished() {
+		if r.newest.Encrypted {
+			r.log.Warnf("the bootstrap has not ended: it goes on from here, with STATE_PHASE=cold")
+			return nil // the marker stays in the first version, and this one in the journal
+		}
+		r.marker.Settled = r.newest.Empty() && !r.lost
+		r.newest = final
+		return r.keepAndForward(ctx)
+	}
+	r.marker, r.newest = nil, final
+	return r.keepAndForward(ctx)
+}
+
+// unfinished tells whether a bootstrap goes on: an OpenTofu that did not end by
+// itself may have made what no state tells of, and a state that holds nothing
+// would be taken for a lost one.
+func (r *run) unfinished() bool { return r.lost || r.newest.Empty() }
+
+func (r *run) keepAndForward(ctx context.Context) error {
+	if _, err := r.dir.Keep(r.newest, r.marker); err != nil {
+		return err
+	}
+	if err := r.forward(ctx, r.newest); err != nil {
+		return err
+	}
+	return r.dir.Stored()
+}
+
+// arrive takes the lock of a backend that this deployment brought up, which must
+// be empty or know this very state.
+func (r *run) arrive(ctx context.Context) error {
+	l, err := lock.Take(ctx, r.client, lock.Asked{ID: r.id, Takeover: r.engine.Keys.Takeover, Version: r.engine.Tofu.Version}, r.log)
+	if err != nil {
+		return err
+	}
+	r.lock = l
+	f, err := r.engine.look(ctx, r.d, r.client)
+	switch {
+	case err != nil:
+		return err
+	case f.kind == state.Absent:
+		return nil
+	case f.kind == state.Garbage:
+		return fmt.Errorf("the backend has something that is no state: %w", f.why)
+	case f.state.Lineage != r.newest.Lineage:
+		return fmt.Errorf("the backend has a state of another lineage, %s", f.state.Lineage)
+	}
+	r.remote = f.state
+	return nil
+}

@@ -1,0 +1,100 @@
+package supervisor
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// The words that the program says to its supervisor. The end of the line is the
+// death of the program.
+const (
+	wordGo    = "go\n"
+	wordStop  = "stop\n"
+	wordForce = "force\n"
+)
+
+// Exit is what the supervisor says at last.
+type Exit struct {
+	Code     int
+	ByItself bool // and not by a signal
+}
+
+// line is the connection to the program.
+type line struct {
+	net.Conn
+	words *bufio.Reader
+	dead  atomic.Bool // the program is gone
+}
+
+// dial reaches the program's socket. The way through the open folder keeps the
+// address short: it may hold 107 bytes (unix(7)).
+func dial(folder, name string) (*line, error) {
+	at, done, err := short(folder, name)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	conn, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(context.Background(), "unix", at)
+	if err != nil {
+		return nil, err
+	}
+	return &line{Conn: conn, words: bufio.NewReader(conn)}, nil
+}
+
+func short(folder, name string) (string, func(), error) {
+	dir, err := os.Open(folder)
+	if err != nil {
+		return "", nil, err
+	}
+	return filepath.Join(fmt.Sprintf("/proc/self/fd/%d", dir.Fd()), name), func() { _ = dir.Close() }, nil
+}
+
+// allowed waits for the program to say that tofu may run. One that died or was
+// told to stop says nothing.
+func (l *line) allowed() bool {
+	word, err := l.words.ReadString('\n')
+	return err == nil && word == wordGo
+}
+
+// listen turns what the program says into signals: one SIGINT at most, since a
+// second one makes OpenTofu exit at once.
+func (l *line) listen(signals chan<- syscall.Signal, dying time.Duration) {
+	asked := false
+	ask := func() {
+		if !asked {
+			asked = true
+			signals <- syscall.SIGINT
+		}
+	}
+	for {
+		word, err := l.words.ReadString('\n')
+		switch {
+		case err != nil:
+			l.dead.Store(true)
+			ask()
+			time.AfterFunc(dying, func() { signals <- syscall.SIGKILL })
+			return
+		case word == wordStop:
+			ask()
+		case word == wordForce:
+			signals <- syscall.SIGKILL
+		}
+	}
+}
+
+// context is that of the child: it ends by signals alone.
+func (l *line) context() context.Context { return context.Background() }
+
+// report tells the program how tofu ended, if it is still there.
+func (l *line) report(e Exit) {
+	_ = l.SetWriteDeadline(time.Now().Add(time.Second))
+	_ = json.NewEncoder(l).Encode(e)
+}

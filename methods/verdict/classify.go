@@ -1,0 +1,181 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// findings gives what is wrong, and what is worth a line, sorted by unit. When
+// the time is up, what is still on its way is wrong too.
+func (v *view) findings(final bool) []Finding {
+	var all []Finding
+	for _, u := range v.now.Units {
+		c := v.course(u)
+		if f, ok := v.finding(u, c, final); ok {
+			f.Unit, f.Restarts = u, c.restarts
+			f.Since = v.now.at(u.Changed)
+			if f.Fault == RestartLoop && c.first > 0 {
+				f.Since = v.now.at(c.first)
+			}
+			if events := v.events[u.Name]; f.Since.IsZero() && u.User == "" && len(events) > 0 {
+				f.Since = v.now.at(lastOf(events))
+			}
+			all = append(all, f)
+		}
+	}
+	all = append(all, v.unloaded()...)
+	for _, uid := range slices.Sorted(maps.Keys(v.now.Refused)) {
+		manager := v.units[key{name: "user@" + uid + ".service"}]
+		if manager.Active == "active" { // and not the socket of one that has ended
+			all = append(all, Finding{Unit: manager, Fault: NoUserLook, Class: Remark, Why: strings.TrimSpace(v.now.Refused[uid])})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Unit.User, b.Unit.User), cmp.Compare(a.Unit.Name, b.Unit.Name))
+	})
+	return all
+}
+
+// finding judges one unit.
+func (v *view) finding(u Unit, c course, final bool) (Finding, bool) {
+	switch {
+	case u.Load == "not-found" || u.Load == "masked":
+		return v.absent(u)
+	case u.Load == "bad-setting" || u.Load == "error":
+		return Finding{Fault: NotLoaded, Why: u.LoadError}, v.wanted(u) || v.active(u.User, u.TriggeredBy) || u.Active == "failed"
+	case u.Active == "failed" && c.restarts > 0:
+		return Finding{Fault: FailedUnit, Why: "systemd gave up restarting it"}, true
+	case u.Active == "failed":
+		return Finding{Fault: FailedUnit}, true
+	case v.loops(u, c):
+		return Finding{Fault: RestartLoop}, true
+	case u.moving() && !v.inProgress(u):
+		return v.onItsWay(u, final)
+	case u.Active == "active" && u.Reload != "" && u.Reload != "success" && !v.reloadedBefore(u):
+		return Finding{Fault: ReloadFailed, Why: u.Reload}, true
+	case u.Active == "active" && c.restarts > 0 && (v.base != nil || v.age(c.last) < recent):
+		return Finding{Fault: Recovered, Class: Remark, Why: "for " + rough(v.life(u))}, true
+	case u.Active == "inactive":
+		return v.inactive(u, c)
+	}
+	return Finding{}, false
+}
+
+// absent judges a unit that there is nothing of. To be masked is what a unit is
+// made for that is switched off; only where something cannot do without it, it
+// is a fault.
+func (v *view) absent(u Unit) (Finding, bool) {
+	f := Finding{Fault: Missing}
+	if u.Load == "masked" {
+		f.Fault = Masked
+	}
+	var by []string
+	for _, name := range u.RequiredBy {
+		other := v.units[key{u.User, name}]
+		if other.Active == "active" || (other.Active != "" && v.wanted(other)) {
+			by = append(by, name)
+		}
+	}
+	for _, name := range u.TriggeredBy {
+		if other := v.units[key{u.User, name}]; other.Active == "active" || v.wanted(other) {
+			by = append(by, name)
+		}
+	}
+	f.Why = "needed by " + strings.Join(by, ", ")
+	return f, len(by) > 0
+}
+
+// onItsWay judges a unit that is starting or stopping.
+func (v *view) onItsWay(u Unit, final bool) (Finding, bool) {
+	switch {
+	case v.dueTooLate(u):
+		return Finding{Fault: FailedUnit, Why: "its restart is due after more than the time that there is"}, true
+	case !final:
+		return Finding{}, false
+	case u.Active == "deactivating":
+		return Finding{Fault: StillStops}, true
+	}
+	return Finding{Fault: StillStarts, Why: "for " + rough(v.age(u.Changed))}, true
+}
+
+// reloadedBefore tells whether a failed reload was one of before the change.
+func (v *view) reloadedBefore(u Unit) bool {
+	was, ok := v.was[u.key()]
+	return ok && was.Reload == u.Reload && was.Invocation == u.Invocation && was.Changed == u.Changed
+}
+
+// inactive judges a unit that is down. Most are meant to be.
+func (v *view) inactive(u Unit, c course) (Finding, bool) {
+	switch c.job {
+	case "dependency":
+		return Finding{Fault: NotStarted, Why: "what it needs is not up" + named(v.broken(u))}, true
+	case "assert":
+		return Finding{Fault: NotStarted, Why: "its assertions are not met"}, true
+	case "failed":
+		return Finding{Fault: NotStarted, Why: "its start failed"}, true
+	case "timeout":
+		return Finding{Fault: NotStarted, Why: "its start took too long"}, true
+	}
+	if !v.wanted(u) {
+		return Finding{}, false
+	}
+	switch {
+	case u.AssertFail && u.Down < u.Tried:
+		return Finding{Fault: NotStarted, Why: "its assertions are not met"}, true
+	case u.Tried == 0 && len(v.missing(u)) > 0:
+		return Finding{Fault: NotStarted, Why: "it needs what can't be loaded" + named(v.missing(u))}, true
+	case (u.Tried == 0 || u.Type != "oneshot") && v.failed(u):
+		return Finding{Fault: NotStarted, Why: "what it needs is not up" + named(v.broken(u))}, true
+	case u.Changed == 0 && v.triggersNothing(u):
+		return Finding{Fault: NotStarted, Why: "the unit that it starts can't be loaded" + named(u.Triggers)}, true
+	case u.kind() == "service" && u.Type != "oneshot" && !u.Remains && len(u.TriggeredBy) == 0 && u.Started > v.since && v.base != nil && u.ExitCode == exited:
+		return Finding{Fault: Ended, Class: Remark, Why: fmt.Sprintf("exit status %d after %s", u.ExitStatus, rough(u.Exited-u.Started))}, true
+	case v.was[u.key()].Active == "active" && u.kind() != "timer" && u.Type != "oneshot" && len(u.TriggeredBy) == 0:
+		return Finding{Fault: Stopped, Class: Remark, Why: "though it is wanted by " + strings.Join(u.WantedBy, ", ")}, true
+	}
+	return Finding{}, false
+}
+
+// failed tells whether one of its requirements has failed.
+func (v *view) failed(u Unit) bool {
+	return slices.ContainsFunc(u.Requires, func(name string) bool { return v.units[key{u.User, name}].Active == "failed" })
+}
+
+// triggersNothing tells whether a timer, socket or path has nothing to start.
+func (v *view) triggersNothing(u Unit) bool {
+	return len(u.Triggers) > 0 && !slices.ContainsFunc(u.Triggers, func(name string) bool {
+		load := v.units[key{u.User, name}].Load
+		return load == "" || load == "loaded"
+	})
+}
+
+// unloaded finds what only events tell of: units that systemd has unloaded, with
+// all that it knew of them.
+func (v *view) unloaded() []Finding {
+	var all []Finding
+	for _, name := range slices.Sorted(maps.Keys(v.events)) {
+		if _, loaded := v.units[key{name: name}]; loaded {
+			continue
+		}
+		u := Unit{Name: name}
+		events := v.events[name]
+		if f, ok := v.inactive(u, follow(u, nil, v.since, events)); ok {
+			f.Unit, f.Since = u, v.now.at(lastOf(events))
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+func lastOf(events []event) time.Duration { return events[len(events)-1].at }
+
+func named(units []string) string {
+	if len(units) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(units, ", ")
+}

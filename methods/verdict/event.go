@@ -1,0 +1,102 @@
+package verdict
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// kind is what happened to a unit.
+type kind int
+
+const (
+	started   kind = iota + 1 // its main process, or the unit where only that is known
+	restarted                 // automatically
+	finished                  // a job of it
+)
+
+// event is something that happened to a unit of the machine's manager between
+// two samples. The same event may be known from the bus and from the journal.
+type event struct {
+	at       time.Duration // since the boot
+	unit     string
+	kind     kind
+	restarts int    // restarted: the counter after it
+	result   string // finished: "done", "failed", "dependency", …
+}
+
+// course is what became of a unit over the time that it was watched.
+type course struct {
+	restarts int           // automatic ones, since the watch or the last start by hand
+	longest  time.Duration // the longest life that such a restart ended; as long as it may have been where that is not known
+	job      string        // the result of its last job, where that is known
+	first    time.Duration // when it was first restarted
+	last     time.Duration // and last
+}
+
+// follow tells what became of a unit: events are its own in order of time, and
+// before is the unit when the watch began, or nil. The counter of restarts never
+// goes down by itself: when it did, the unit was started by hand, or its failed
+// state was reset, and it counts anew.
+func follow(unit Unit, before *Unit, since time.Duration, events []event) course {
+	var c course
+	counter, born := 0, since
+	if before != nil {
+		counter = before.Restarts
+		if before.Started > 0 {
+			born = before.Started
+		}
+	}
+	again := func(n int, at time.Duration) {
+		if n <= counter {
+			c, counter = course{job: c.job}, 0
+		}
+		c.restarts, counter = c.restarts+n-counter, n
+		if at > 0 {
+			c.longest = max(c.longest, at-unit.pause()-born)
+			born, c.last = at, at
+			if c.first == 0 {
+				c.first = at
+			}
+		}
+	}
+	for _, e := range events {
+		switch e.kind {
+		case started:
+			born = max(born, e.at)
+		case finished:
+			c.job = e.result
+		case restarted:
+			again(e.restarts, e.at)
+		}
+	}
+	switch {
+	case unit.Restarts == 0:
+		c = course{job: c.job}
+	case unit.Restarts != counter: // more than the events tell of
+		again(unit.Restarts, unit.Started)
+	}
+	if unit.beingRestarted() && unit.Exited > unit.Started {
+		c.longest = max(c.longest, unit.Exited-unit.Started)
+	}
+	return c
+}
+
+// pause is the time between the end of its process and the next start.
+func (u Unit) pause() time.Duration {
+	if u.Delay == forever {
+		return 0
+	}
+	return u.Delay
+}
+
+// byUnit sorts events by unit and time.
+func byUnit(events []event) map[string][]event {
+	sorted := slices.Clone(events)
+	slices.SortStableFunc(sorted, func(a, b event) int { return cmp.Compare(a.at, b.at) })
+	all := map[string][]event{}
+	for _, e := range sorted {
+		all[e.unit] = append(all[e.unit], e)
+	}
+	return all
+}

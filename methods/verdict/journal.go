@@ -1,0 +1,80 @@
+package verdict
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Message IDs of what systemd itself writes to the journal (systemd,
+// sd-messages.h).
+const (
+	unitStarted  = "39f53479d3a045ac8e11786248231fbf"
+	unitFailed   = "be02cf6855d2428ba40df7e9d022f03d" // its start job
+	unitRestarts = "5eb03494b6584870a536b337290809b3"
+)
+
+// journalScript prints what systemd wrote about units after a cursor.
+const journalScript = `
+journalctl --sync 2>/dev/null
+journalctl --quiet --output=json --boot --after-cursor="$1" _PID=1 \
+  MESSAGE_ID=` + unitStarted + ` MESSAGE_ID=` + unitFailed + ` MESSAGE_ID=` + unitRestarts
+
+// recent is how far back one look reads of restarts.
+const recent = 10 * time.Minute
+
+// restartsScript prints which units systemd restarted of late.
+const restartsScript = `
+journalctl --quiet --output=json --boot --since=-10min _PID=1 MESSAGE_ID=` + unitRestarts
+
+// readJournal gives the events after a cursor.
+func readJournal(ctx context.Context, host Host, cursor string) ([]event, error) {
+	out, err := host.Output(ctx, journalScript, cursor)
+	if err != nil {
+		return nil, err
+	}
+	return parseEvents(string(out)), nil
+}
+
+// parseEvents reads entries of the journal, one JSON object a line (systemd,
+// "Journal JSON Format"). Lines of other kinds, and entries that were cut off,
+// are left out.
+func parseEvents(text string) []event {
+	var events []event
+	for line := range strings.Lines(text) {
+		var entry struct {
+			ID        string `json:"MESSAGE_ID"`
+			Unit      string `json:"UNIT"`
+			Monotonic string `json:"__MONOTONIC_TIMESTAMP"`
+			JobType   string `json:"JOB_TYPE"`
+			Result    string `json:"JOB_RESULT"`
+			Restarts  string `json:"N_RESTARTS"`
+		}
+		if json.Unmarshal([]byte(line), &entry) != nil || entry.Unit == "" || (Unit{Name: entry.Unit}).ours() {
+			continue
+		}
+		at, err := strconv.ParseUint(entry.Monotonic, 10, 63)
+		if err != nil {
+			continue
+		}
+		e := event{at: microseconds(at), unit: entry.Unit}
+		switch entry.ID {
+		case unitRestarts:
+			if e.restarts, err = strconv.Atoi(entry.Restarts); err != nil || e.restarts < 1 {
+				continue
+			}
+			e.kind = restarted
+			events = append(events, e)
+		case unitStarted, unitFailed:
+			e.kind, e.result = finished, entry.Result
+			events = append(events, e)
+			if entry.ID == unitStarted && entry.JobType == "start" && e.result == "done" {
+				e.kind, e.result = started, ""
+				events = append(events, e)
+			}
+		}
+	}
+	return events
+}

@@ -1,0 +1,109 @@
+package verdict
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Unit is what systemd says of a unit at one moment (org.freedesktop.systemd1).
+// Moments are counted from the boot of the machine; zero means never.
+type Unit struct {
+	Name      string
+	User      string // whose manager it belongs to, by user ID; empty for the machine's
+	Load      string // LoadState
+	LoadError string
+	Active    string // ActiveState
+	Sub       string // SubState
+	Result    string // "success", "exit-code", "timeout", …; empty where the type has none
+	Reload    string // ReloadResult
+
+	Type    string        // of a service: "simple", "notify", "oneshot", …
+	Restart string        // "no", "always", "on-failure", …
+	Delay   time.Duration // before the next automatic restart
+	Remains bool          // RemainAfterExit
+
+	Restarts   int // automatic ones, since the last start by hand
+	Invocation string
+	Job        bool // a job of it is waiting or running
+
+	ExitCode   int           // ExecMainCode: 0 never ended, 1 exited, 2 killed, 3 dumped (CLD_*)
+	ExitStatus int           // of the main process, or its signal
+	Started    time.Duration // its main process
+	Exited     time.Duration // its main process
+	Up         time.Duration // when it became active
+	Down       time.Duration // when it became inactive
+	Changed    time.Duration // when its state last changed
+	Tried      time.Duration // when its conditions were last looked at: at each start
+	AssertFail bool          // its assertions were looked at, and were not met
+
+	Requires, RequiredBy  []string // or is bound to
+	WantedBy              []string
+	Triggers, TriggeredBy []string
+
+	Files []string // its text and what adds to it
+}
+
+// key names a unit among those of all managers.
+type key struct{ user, name string }
+
+func (u Unit) key() key { return key{u.User, u.Name} }
+
+func (u Unit) kind() string { return u.Name[strings.LastIndexByte(u.Name, '.')+1:] }
+
+// ours tells whether this program made the unit, for a switch. Whoever did so
+// looks after it.
+func (u Unit) ours() bool { return strings.HasPrefix(u.Name, "slipway-") }
+
+// beingRestarted tells whether its process died and systemd waits before it
+// starts it again. With RestartMode=direct it never looks failed.
+func (u Unit) beingRestarted() bool { return strings.HasPrefix(u.Sub, "auto-restart") }
+
+// timed tells whether it does its work when a timer or a path unit says so, and
+// is "activating" for as long as that takes.
+func (u Unit) timed() bool {
+	return u.Type == "oneshot" && slices.ContainsFunc(u.TriggeredBy, func(by string) bool {
+		return strings.HasSuffix(by, ".timer") || strings.HasSuffix(by, ".path")
+	})
+}
+
+// moving tells whether the unit is on its way. A device that is in use but that
+// udev never announced stays "activating (tentative)" for ever and is well.
+func (u Unit) moving() bool {
+	switch {
+	case u.Sub == "tentative", u.Active == "failed":
+		return false
+	case u.Active == "activating", u.Active == "reloading", u.Active == "refreshing", u.Active == "deactivating":
+		return true
+	}
+	return u.Job && u.Active != "active"
+}
+
+// Sample is what a machine says of itself at one moment.
+type Sample struct {
+	Boot   string        // boot ID
+	Now    time.Duration // since the boot, on the clock of the units' moments
+	Clock  time.Time
+	System string // what /run/current-system leads to
+	Cursor string // of the journal's last entry; empty where there is none
+
+	Units   []Unit
+	Refused map[string]string // user IDs whose manager can't be looked at, and why
+}
+
+// index finds units by name.
+func (s Sample) index() map[key]Unit {
+	all := make(map[key]Unit, len(s.Units))
+	for _, u := range s.Units {
+		all[u.key()] = u
+	}
+	return all
+}
+
+// at makes a time of day of a moment.
+func (s Sample) at(moment time.Duration) time.Time {
+	if moment == 0 || s.Clock.IsZero() {
+		return time.Time{}
+	}
+	return s.Clock.Add(moment - s.Now)
+}

@@ -1,0 +1,107 @@
+package program
+
+import (
+	"fmt"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"fediversity.eu/slipway/effects"
+	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
+)
+
+// fakeEffect is an effect that notes its runs among those of a fake method.
+type fakeEffect struct {
+	name  string
+	verbs []string
+	among *fake
+}
+
+var _ effects.Effect = fakeEffect{}
+
+func (e fakeEffect) Name() string                   { return e.name }
+func (e fakeEffect) Description() string            { return "has no effect" }
+func (e fakeEffect) Verbs(groups.Group) []task.Verb { return verbs(e.verbs...)(nil) }
+func (e fakeEffect) Task(_ groups.Group, verb string) task.Task {
+	return &work{method: e.among, machine: e.name, verb: verb}
+}
+
+// withEffects is a world whose group has effects.
+func withEffects(t *testing.T, machines ...groups.Machine) *world {
+	t.Helper()
+	w := &world{t: t, group: fmt.Sprintf("g%d", worlds.Add(1)), ssh: newFake("ssh")}
+	g := group(w.group, []string{"ssh"}, machines...)
+	g.Effects = []string{"registrars", "dns"}
+	r, err := New([]groups.Group{g}, []methods.Method{w.ssh}, noSystem,
+		fakeEffect{"dns", []string{"apply", "plan", "dump"}, w.ssh},
+		fakeEffect{"registrars", []string{"apply", "destroy", "verify"}, w.ssh},
+		fakeEffect{"netbox", []string{"apply"}, w.ssh})
+	assert.NilError(t, err)
+	assert.NilError(t, r.Check())
+	w.registry = r
+	return w
+}
+
+func TestEffectsArePrograms(t *testing.T) {
+	w := withEffects(t, machine("web"))
+	for _, c := range []struct{ name, canonical, verb string }{
+		{"dns", "dns-apply", "apply"}, {"dns-apply", "dns-apply", "apply"}, {"dns-dump", "dns-dump", "dump"}, {"registrars-verify", "registrars-verify", "verify"},
+	} {
+		p, ok := w.registry.Find(w.name(c.name))
+		assert.Assert(t, ok, c.name)
+		assert.Equal(t, p.Name, w.name(c.canonical))
+		assert.Equal(t, p.Verb, c.verb)
+		assert.Equal(t, p.Kind, Standalone)
+		assert.Assert(t, p.Method == "" && p.Machine == "" && p.Effect != "")
+		same, ok := w.registry.Find(p.Target)
+		assert.Assert(t, ok && same == p, p.Target)
+	}
+	for _, name := range []string{"netbox", "dns-destroy", "dns-web", "ssh-dns"} {
+		_, ok := w.registry.Find(w.name(name))
+		assert.Assert(t, !ok, name)
+	}
+	assert.NilError(t, w.run(t.Context(), nil, "dns-dump").err)
+	assert.DeepEqual(t, w.ssh.seen(), []string{"start dns dump", "end dns dump"})
+}
+
+func TestEffectsFollowTheMachines(t *testing.T) {
+	w := withEffects(t, machine("web"), internal("db"))
+	assert.NilError(t, w.run(t.Context(), nil, "combined").err)
+	events := w.ssh.seen()
+	for _, pair := range [][2]string{{"db", "web"}, {"web", "dns"}, {"dns", "registrars"}} {
+		before(t, events, "end "+pair[0]+" apply", "start "+pair[1]+" apply")
+	}
+	assert.NilError(t, w.run(t.Context(), nil, "combined-destroy").err)
+	before(t, w.ssh.seen(), "end registrars destroy", "start web destroy")
+
+	alone := withEffects(t, machine("web"))
+	assert.NilError(t, alone.run(t.Context(), nil, "all").err)
+	assert.DeepEqual(t, alone.ssh.starts(), []string{"web"})
+}
+
+func TestEffectsAreNotStartedAfterAFailure(t *testing.T) {
+	w := withEffects(t, machine("web"))
+	w.ssh.do = failing(map[string]report.Code{"web": report.Unhealthy})
+	got := w.run(t.Context(), nil, "combined")
+	assert.Equal(t, report.CodeOf(got.err), report.Unhealthy)
+	assert.DeepEqual(t, w.ssh.starts(), []string{"web"})
+	assert.Equal(t, got.rows(w.name("dns-apply")), "not started 0.0 s "+w.name("ssh-web-apply ended unhealthy"))
+}
+
+func TestFaultsOfEffects(t *testing.T) {
+	ssh := newFake("ssh")
+	g := group("g", []string{"ssh"}, machine("web"), machine("dns"))
+	g.Effects = []string{"dns", "dns", "moon", "empty"}
+	_, err := New([]groups.Group{g}, []methods.Method{ssh}, noSystem,
+		fakeEffect{"dns", []string{"apply"}, ssh}, fakeEffect{"dns", []string{"apply"}, ssh}, fakeEffect{"all", []string{"apply"}, ssh}, fakeEffect{"empty", nil, ssh})
+	for _, text := range []string{
+		`effect "dns": declared twice`, `effect "all": a reserved word`, `group "g": effect "dns": declared twice`,
+		`group "g": unknown effect "moon"; known are dns, dns, all, empty`, `effect "empty": the group declares nothing for it`,
+		`machine "dns": the name of an effect`,
+	} {
+		assert.ErrorContains(t, err, text)
+	}
+}

@@ -64,6 +64,7 @@ func TestDNSDrift(t *testing.T) {
 `)
 			assert.Equal(t, s.serial(zoneName), serial, "a plan changes nothing")
 			assert.Assert(t, !plan.record.Changed)
+			assert.DeepEqual(t, plan.record.Zones, []report.Zone{{Name: zoneName, Records: 5, Create: 1, Change: 1, Delete: 1}})
 
 			apply := runDNS(t, group, "apply", s.vars, at)
 			assert.Equal(t, apply.code, report.Healthy)

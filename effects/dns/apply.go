@@ -26,6 +26,7 @@ func (a *apply) Run(ctx context.Context, run *task.Run) error {
 	if err != nil {
 		return err
 	}
+	run.Record.Zones = before.record()
 	for _, z := range before.zones {
 		run.Log.Infof("%s", z)
 	}

@@ -21,7 +21,7 @@ func New() *Effect { return &Effect{} }
 func (*Effect) Name() string { return Name }
 
 // Description says the effect in one line.
-func (*Effect) Description() string { return "the zones of a group, written with OctoDNS" }
+func (*Effect) Description() string { return "the zones of a group, with OctoDNS" }
 
 // Verbs lists what can be done with the zones of a group; nothing where it has
 // none.
@@ -30,10 +30,10 @@ func (*Effect) Verbs(group groups.Group) []task.Verb {
 		return nil
 	}
 	return []task.Verb{
-		{Name: task.Apply, Description: "makes the servers hold the zones of"},
-		{Name: "plan", Description: "shows what apply would change in the zones of"},
-		{Name: "validate", Description: "checks, and asks no server, the zones of"},
-		{Name: "dump", Description: "prints what the servers hold of the zones of"},
+		{Name: task.Apply, Description: "publishes"},
+		{Name: "plan", Description: "shows what apply would change in"},
+		{Name: "validate", Description: "checks, without asking a server,"},
+		{Name: "dump", Description: "prints what the servers hold of"},
 	}
 }
 

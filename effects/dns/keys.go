@@ -32,7 +32,7 @@ type ServerKeys struct {
 	TSIGSecret    env.Secret `env:"DNS_TSIG_SECRET" desc:"secret of that key, in base64 (rfc2136)"`
 	TSIGAlgorithm string     `env:"DNS_TSIG_ALGORITHM,default=hmac-sha256" oneof:"hmac-sha1,hmac-sha224,hmac-sha256,hmac-sha384,hmac-sha512" desc:"algorithm of that key (rfc2136)"`
 
-	API      env.URL    `env:"DNS_API" desc:"address of the API, such as https://ns.example.org:8081 (powerdns), or the name of OVH's (ovh: https://eu.api.ovh.com)"`
+	API      env.URL    `env:"DNS_API" desc:"address of the API, such as https://ns.example.org:8081 (powerdns), or that of OVH where it is not https://eu.api.ovh.com (ovh)"`
 	User     string     `env:"DNS_USER" desc:"account with the provider (transip, inwx), or the application key (ovh)"`
 	Password env.Secret `env:"DNS_PASSWORD" desc:"password of the account (inwx), its private key (transip), or the application secret (ovh)"`
 	Token    env.Secret `env:"DNS_TOKEN" desc:"token or key of the API (powerdns, desec, hetzner, gandi), or the consumer key (ovh)"`

@@ -27,6 +27,7 @@ func (p *plan) Run(ctx context.Context, run *task.Run) error {
 	if err != nil {
 		return err
 	}
+	run.Record.Zones = c.record()
 	if err := c.show(run.Out); err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	mdns "github.com/miekg/dns"
+
+	"fediversity.eu/slipway/targets/report"
 )
 
 // changes is what OctoDNS would change, in one plan.
@@ -98,7 +100,7 @@ func (z zoneChanges) lostNS() []string {
 }
 
 // live is how many records the zone holds now, of those that are ours to change.
-func (z zoneChanges) live() int { return z.wanted - z.created + z.deleted }
+func (z zoneChanges) live() int { return max(0, z.wanted-z.created+z.deleted) }
 
 // String counts the changes.
 func (z zoneChanges) String() string {
@@ -106,6 +108,15 @@ func (z zoneChanges) String() string {
 		return fmt.Sprintf("%s: no changes, %d records", z.name, z.wanted)
 	}
 	return fmt.Sprintf("%s: %d to create, %d to change, %d to delete, of %d records", z.name, z.created, z.updated, z.deleted, z.live())
+}
+
+// record is the plan as the record of a run has it.
+func (c changes) record() []report.Zone {
+	zones := make([]report.Zone, 0, len(c.zones))
+	for _, z := range c.zones {
+		zones = append(zones, report.Zone{Name: z.name, Records: z.live(), Create: z.created, Change: z.updated, Delete: z.deleted})
+	}
+	return zones
 }
 
 // show prints a plan for a person.

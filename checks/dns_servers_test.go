@@ -204,8 +204,11 @@ func (s *nameServer) start() {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.t.Context()))
 	said := newWatched()
 	s.command.Env, s.command.Dir, s.command.Stdout, s.command.Stderr = serverPath, s.dir, said, said
-	ended := make(chan error, 1)
-	go func() { ended <- s.command.Run(ctx) }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = s.command.Run(ctx) // it is asked to end, and says so
+	}()
 	s.stop = sync.OnceFunc(func() {
 		cancel()
 		<-ended

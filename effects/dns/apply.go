@@ -15,13 +15,16 @@ import (
 type apply struct{ served }
 
 func (a *apply) Run(ctx context.Context, run *task.Run) error {
-	zones, b, err := a.open(ctx, run)
+	zones, w, err := a.open(ctx, run)
 	if err != nil {
 		return err
 	}
-	defer b.Close()
+	defer w.Close()
+	if err := nothing(zones); err != nil {
+		return err
+	}
 	done := run.Record.Time("look")
-	before, err := b.look(ctx, run, zones)
+	before, err := w.look(ctx, zones)
 	done()
 	if err != nil {
 		return err
@@ -33,30 +36,30 @@ func (a *apply) Run(ctx context.Context, run *task.Run) error {
 	if !before.any() {
 		return nil
 	}
-	if err := a.guard.judge(before, zones, b.provider); err != nil {
+	if err := a.guard.judge(before, zones, w.provider); err != nil {
 		return err
 	}
 	if err := before.show(run.Out); err != nil {
 		return err
 	}
 	done = run.Record.Time("change")
-	err = b.change(ctx, run, before)
+	err = w.change(ctx, before)
 	done()
 	if err != nil {
-		return broken(ctx, run, b, zones, before, err)
+		return broken(ctx, run, w, zones, before, err)
 	}
 	run.Record.Changed = true
 	defer run.Record.Time("look again")()
-	return settled(ctx, run, b, zones)
+	return settled(ctx, run, w, zones)
 }
 
 // settled waits until the servers hold what they were told to.
-func settled(ctx context.Context, run *task.Run, b *bench, zones []zone) error {
+func settled(ctx context.Context, run *task.Run, w *workspace, zones []zone) error {
 	var left changes
-	err := wait.For{What: "the servers to hold what was written", Limit: b.provider.settles, Interval: time.Second}.Until(ctx, func(context.Context) error {
+	err := wait.For{What: "the servers to hold what was written", Limit: w.provider.settles, Interval: time.Second}.Until(ctx, func(context.Context) error {
 		// A look has a limit of its own, and one of a large zone is not to be cut off.
 		var err error
-		if left, err = b.look(ctx, run, zones); err != nil {
+		if left, err = w.look(ctx, zones); err != nil {
 			return wait.Stop(err)
 		}
 		if left.any() {
@@ -68,8 +71,7 @@ func settled(ctx context.Context, run *task.Run, b *bench, zones []zone) error {
 		run.Log.Infof("the servers hold %d records in %d zones", count(zones), len(zones))
 		return nil
 	}
-	var late *wait.TimeoutError
-	if errors.As(err, &late) {
+	if _, late := errors.AsType[*wait.TimeoutError](err); late {
 		if shown := left.show(run.Out); shown != nil {
 			return shown
 		}
@@ -83,12 +85,12 @@ func settled(ctx context.Context, run *task.Run, b *bench, zones []zone) error {
 
 // broken says what came of a change that failed: whether anything was changed
 // shows only on the servers.
-func broken(ctx context.Context, run *task.Run, b *bench, zones []zone, before changes, cause error) error {
+func broken(ctx context.Context, run *task.Run, w *workspace, zones []zone, before changes, cause error) error {
 	if ctx.Err() != nil {
 		run.Record.Changed = true // as far as anybody knows
 		return cause
 	}
-	after, err := b.look(ctx, run, zones)
+	after, err := w.look(ctx, zones)
 	switch {
 	case err != nil:
 		run.Record.Changed = true

@@ -118,15 +118,12 @@ func (s *served) Check(environment env.Environment) error {
 }
 
 // open renders the zones and lays them out for OctoDNS.
-func (s *served) open(ctx context.Context, run *task.Run) ([]zone, *bench, error) {
+func (s *served) open(ctx context.Context, run *task.Run) ([]zone, *workspace, error) {
 	done := run.Record.Time("render")
 	zones, err := s.zones(ctx, run.Environment)
 	done()
 	if err != nil {
 		return nil, nil, &report.Fault{Code: report.Usage, What: "render the zones", Why: err, Hint: "nothing was started"}
-	}
-	if count(zones) == 0 {
-		return nil, nil, report.Refuse("render the zones", errors.New("they would hold nothing"), "give the machines addresses (WEB_ADDRESSES for web), or the zones records of their own")
 	}
 	p, err := s.server.find()
 	if err != nil {
@@ -137,13 +134,21 @@ func (s *served) open(ctx context.Context, run *task.Run) ([]zone, *bench, error
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := newBench(zones, p.config(&s.server))
+	w, err := newWorkspace(zones, p.config(&s.server))
 	if err != nil {
 		return nil, nil, err
 	}
-	b.commands, b.provider, b.env = commands, p, run.Environment.Child(s.server.variables())
-	b.limit = time.Duration(s.server.Timeout)
-	return zones, b, nil
+	w.commands, w.provider, w.env = commands, p, run.Environment.Child(s.server.variables())
+	w.limit, w.log = time.Duration(s.server.Timeout), run.Log
+	return zones, w, nil
+}
+
+// nothing refuses zones that would all be empty.
+func nothing(zones []zone) error {
+	if count(zones) > 0 {
+		return nil
+	}
+	return report.Refuse("render the zones", errors.New("they would hold nothing"), "give the machines addresses (WEB_ADDRESSES for web), or the zones records of their own")
 }
 
 // raiseTTLs keeps to the least time that a provider has, and says so.

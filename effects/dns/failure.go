@@ -1,7 +1,6 @@
 package dns
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -58,15 +57,7 @@ var last = regexp.MustCompile(`(?m)^([A-Za-z_][A-Za-z0-9_.]*): (.*)$`)
 // octodnsError says why a command of OctoDNS failed. It always exits 1, and only
 // the last line of its traceback tells one reason from another.
 func octodnsError(said string, err error) error {
-	failure, ok := errors.AsType[*child.Error](err)
-	switch {
-	case !ok:
-		return err
-	case failure.Stopped != nil && !errors.Is(failure.Stopped, context.DeadlineExceeded):
-		return failure.Stopped
-	case failure.Stopped != nil:
-		return &report.Fault{Code: report.Unknown, What: "run OctoDNS", Why: failure.Stopped, Hint: "run it again when the server can be reached, or give it more time"}
-	case failure.NotFound():
+	if failure, ok := errors.AsType[*child.Error](err); !ok || failure.NotFound() {
 		return report.Refuse("run OctoDNS", err, "mage setup installs what it needs")
 	}
 	matches := last.FindAllString(said, -1)

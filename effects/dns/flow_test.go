@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
@@ -54,6 +55,13 @@ func (f *fake) calls() int {
 	list, err := filepath.Glob(f.dir.Join("octodns-sync.*"))
 	assert.NilError(f.t, err)
 	return len(list)
+}
+
+// workspace is one in which the fake serves.
+func (f *fake) workspace(log *report.Log) *workspace {
+	return &workspace{
+		dir: f.t.TempDir(), commands: commands{dir: f.dir.Path()}, limit: time.Minute, env: []string{"PATH=/usr/bin:/bin"}, log: log,
+	}
 }
 
 const sum = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -173,12 +181,11 @@ func TestWhatOctoDNSIsGiven(t *testing.T) {
 }
 
 func TestForceIsForNameServersAlone(t *testing.T) {
-	b := &bench{commands: commands{dir: "/nowhere"}, limit: 1}
 	for changes, want := range map[string]bool{creates: false, otherNS: true} {
 		f := newFake(t, "")
-		b.commands.dir, b.dir, b.limit, b.env = f.dir.Path(), t.TempDir(), 1<<40, []string{"PATH=/usr/bin:/bin"}
+		w := f.workspace(nil)
 		plan, _ := planOf(t, 2, changes)
-		assert.NilError(t, b.change(t.Context(), &task.Run{Log: report.NewLog(nil)}, plan))
+		assert.NilError(t, w.change(t.Context(), plan))
 		arguments, _ := f.call(1)
 		assert.Equal(t, strings.Contains(arguments, "--force"), want)
 	}
@@ -211,17 +218,24 @@ func TestFailuresAreToldApart(t *testing.T) {
 		"nothing that looks like a traceback":                                                                                    report.Failed,
 	} {
 		f := newFake(t, "echo 'Traceback (most recent call last):' >&2; cat >&2 <<'END'\n"+said+"\nEND\nexit 1\n")
-		b := &bench{commands: commands{dir: f.dir.Path()}, dir: t.TempDir(), limit: 1 << 40, env: []string{"PATH=/usr/bin:/bin"}}
-		_, err := b.run(t.Context(), &task.Run{Log: report.NewLog(nil)}, "sync")
+		_, err := f.workspace(nil).run(t.Context(), "sync")
 		assert.Equal(t, report.CodeOf(err), want, said)
 	}
 }
 
 func TestWarningsAreHandedOn(t *testing.T) {
 	f := newFake(t, "echo '2026-11-29T22:00:00  [140] WARNING Rfc2136Provider[live] something is odd' >&2\n")
-	b := &bench{commands: commands{dir: f.dir.Path()}, dir: t.TempDir(), limit: 1 << 40, env: []string{"PATH=/usr/bin:/bin"}}
 	var log bytes.Buffer
-	_, err := b.run(t.Context(), &task.Run{Log: report.NewLog(report.Plain(&log))}, "sync")
+	_, err := f.workspace(report.NewLog(report.Plain(&log))).run(t.Context(), "sync")
 	assert.NilError(t, err)
 	assert.Assert(t, cmp.Contains(log.String(), "something is odd"))
+}
+
+func TestALookHasALimit(t *testing.T) {
+	f := newFake(t, "exec sleep 1000\n")
+	w := f.workspace(nil)
+	w.limit = 50 * time.Millisecond
+	_, err := w.run(t.Context(), "sync")
+	assert.Equal(t, report.CodeOf(err), report.Unknown)
+	assert.ErrorContains(t, err, "octodns-sync took longer than 50ms")
 }

@@ -16,13 +16,16 @@ import (
 type plan struct{ served }
 
 func (p *plan) Run(ctx context.Context, run *task.Run) error {
-	zones, b, err := p.open(ctx, run)
+	zones, w, err := p.open(ctx, run)
 	if err != nil {
 		return err
 	}
-	defer b.Close()
+	defer w.Close()
+	if err := nothing(zones); err != nil {
+		return err
+	}
 	done := run.Record.Time("look")
-	c, err := b.look(ctx, run, zones)
+	c, err := w.look(ctx, zones)
 	done()
 	if err != nil {
 		return err
@@ -31,7 +34,7 @@ func (p *plan) Run(ctx context.Context, run *task.Run) error {
 	if err := c.show(run.Out); err != nil {
 		return err
 	}
-	if refusal := p.guard.judge(c, zones, b.provider); refusal != nil {
+	if refusal := p.guard.judge(c, zones, w.provider); refusal != nil {
 		return report.Refuse("plan", fmt.Errorf("apply would be refused: %w", refusal), strings.Join(report.Hints(refusal), "; "))
 	}
 	return nil
@@ -45,16 +48,16 @@ func (v *validate) Run(ctx context.Context, run *task.Run) error {
 	if err != nil {
 		return &report.Fault{Code: report.Usage, What: "render the zones", Why: err, Hint: "nothing was started"}
 	}
-	b, err := newBench(zones, nil)
+	w, err := newWorkspace(zones, nil)
 	if err != nil {
 		return err
 	}
-	defer b.Close()
-	if b.commands, err = v.tools.find(ctx, run.Environment, run.Log.In("setup"), ""); err != nil {
+	defer w.Close()
+	if w.commands, err = v.tools.find(ctx, run.Environment, run.Log.In("setup"), ""); err != nil {
 		return err
 	}
-	b.env, b.limit = run.Environment.Child(nil), 10*time.Minute
-	if _, err := b.run(ctx, run, "validate"); err != nil {
+	w.env, w.limit, w.log = run.Environment.Child(nil), 10*time.Minute, run.Log
+	if _, err := w.run(ctx, "validate"); err != nil {
 		return err
 	}
 	for _, z := range zones {
@@ -69,16 +72,16 @@ func (v *validate) Run(ctx context.Context, run *task.Run) error {
 type dump struct{ served }
 
 func (d *dump) Run(ctx context.Context, run *task.Run) error {
-	zones, b, err := d.open(ctx, run)
+	zones, w, err := d.open(ctx, run)
 	if err != nil {
 		return err
 	}
-	defer b.Close()
+	defer w.Close()
 	for _, z := range zones {
-		if _, err := b.run(ctx, run, "dump", "--lenient", "--quiet", "--output-dir", b.path("dump"), z.name, live); err != nil {
+		if _, err := w.run(ctx, "dump", "--lenient", "--quiet", "--output-dir", w.path("dump"), z.name, live); err != nil {
 			return err
 		}
-		text, err := os.ReadFile(b.path("dump/" + z.name + "yaml"))
+		text, err := os.ReadFile(w.path("dump/" + z.name + "yaml"))
 		if err != nil {
 			return fmt.Errorf("read the dump of %s: %w", z.name, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,7 +15,6 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"fediversity.eu/slipway/targets/report"
-	"fediversity.eu/slipway/targets/task"
 )
 
 // The names in OctoDNS's configuration.
@@ -23,57 +23,58 @@ const (
 	live   = "live"   // what they hold
 )
 
-// bench is a folder with everything that OctoDNS reads. It is private and ends
+// workspace is a folder with everything that OctoDNS reads. It is private and ends
 // with the run.
-type bench struct {
+type workspace struct {
 	dir      string
 	commands commands
 	provider provider
 	env      []string
+	log      *report.Log
 	limit    time.Duration // of one command
 }
 
-// newBench writes the zones and the configuration. Without a server, it serves to
+// newWorkspace writes the zones and the configuration. Without a server, it serves to
 // validate alone.
-func newBench(zones []zone, server map[string]any) (*bench, error) {
+func newWorkspace(zones []zone, server map[string]any) (*workspace, error) {
 	dir, err := os.MkdirTemp("", "slipway-dns-")
 	if err != nil {
 		return nil, report.Refuse("write the zones", err, "TMPDIR names a folder that can be written to")
 	}
-	b := &bench{dir: dir}
-	err = b.write("config.json", b.config(zones, server))
+	w := &workspace{dir: dir}
+	err = w.write("config.json", w.config(zones, server))
 	for _, z := range zones {
 		if err == nil {
-			err = b.write(filepath.Join("zones", z.name+"yaml"), content(z))
+			err = w.write(filepath.Join("zones", z.name+"yaml"), content(z))
 		}
 	}
 	if err != nil {
-		b.Close()
+		w.Close()
 		return nil, report.Refuse("write the zones", err, "")
 	}
-	return b, nil
+	return w, nil
 }
 
 // Close removes the folder.
-func (b *bench) Close() { _ = os.RemoveAll(b.dir) }
+func (w *workspace) Close() { _ = os.RemoveAll(w.dir) }
 
-func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }
+func (w *workspace) path(name string) string { return filepath.Join(w.dir, name) }
 
 // write writes JSON, which is YAML too, but for a reader of YAML 1.1 has no text
 // that could be a number or a yes.
-func (b *bench) write(name string, value any) error {
+func (w *workspace) write(name string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(b.path(name)), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(w.path(name)), 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(b.path(name), text, 0o600)
+	return os.WriteFile(w.path(name), text, 0o600)
 }
 
 // config is OctoDNS's configuration.
-func (b *bench) config(zones []zone, server map[string]any) map[string]any {
+func (w *workspace) config(zones []zone, server map[string]any) map[string]any {
 	type object = map[string]any
 	list := object{}
 	for _, z := range zones {
@@ -84,19 +85,16 @@ func (b *bench) config(zones []zone, server map[string]any) map[string]any {
 		}
 	}
 	source := object{
-		"class": "octodns.provider.yaml.YamlProvider", "directory": b.path("zones"),
+		"class": "octodns.provider.yaml.YamlProvider", "directory": w.path("zones"),
 		"default_ttl": leastTTL, "enforce_order": false, "escaped_semicolons": false,
 	}
 	if server == nil {
-		server = object{}
-		for name, value := range source {
-			server[name] = value
-		}
+		server = maps.Clone(source)
 	}
 	return object{
 		"manager": object{
 			"max_workers": 4, "enable_checksum": true,
-			"plan_outputs": object{"json": object{"class": "octodns.provider.plan.PlanJson", "output_filename": b.path("plan.json")}},
+			"plan_outputs": object{"json": object{"class": "octodns.provider.plan.PlanJson", "output_filename": w.path("plan.json")}},
 			"validators":   object{"enabled": []string{"strict"}},
 		},
 		"processors": object{"challenges": object{"class": "octodns.processor.acme.AcmeManagingProcessor"}},
@@ -125,20 +123,28 @@ func content(z zone) map[string][]map[string]any {
 }
 
 // run runs one of OctoDNS's commands and gives what it said.
-func (b *bench) run(ctx context.Context, run *task.Run, name string, args ...string) (string, error) {
-	command := b.commands.command(name, append([]string{"--config-file", b.path("config.json")}, args...)...)
+func (w *workspace) run(ctx context.Context, name string, args ...string) (string, error) {
+	command := w.commands.command(name, append([]string{"--config-file", w.path("config.json")}, args...)...)
 	var said bytes.Buffer
-	command.Dir, command.Env, command.Stdout, command.Stderr = b.dir, b.env, &said, &said
-	ctx, cancel := context.WithTimeoutCause(ctx, b.limit, fmt.Errorf("octodns-%s took longer than %s (DNS_TIMEOUT)", name, b.limit))
+	command.Dir, command.Env, command.Stdout, command.Stderr = w.dir, w.env, &said, &said
+	limited, cancel := context.WithTimeout(ctx, w.limit)
 	defer cancel()
-	err := command.Run(ctx)
-	if err != nil {
-		err = octodnsError(said.String(), err)
-	}
+	err := command.Run(limited)
 	for line := range warnings(said.String()) {
-		run.Log.Warnf("%s", line)
+		w.log.Warnf("%s", line)
 	}
-	return said.String(), err
+	switch {
+	case err == nil:
+		return said.String(), nil
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case limited.Err() != nil:
+		return "", &report.Fault{
+			Code: report.Unknown, What: "talk to the server of the zones", Why: fmt.Errorf("octodns-%s took longer than %s", name, w.limit),
+			Hint: "run it again when the server can be reached, or give it more time with DNS_TIMEOUT",
+		}
+	}
+	return "", octodnsError(said.String(), err)
 }
 
 var checksumLine = regexp.MustCompile(`(?m)checksum=([0-9a-f]{64})$`)
@@ -146,13 +152,13 @@ var checksumLine = regexp.MustCompile(`(?m)checksum=([0-9a-f]{64})$`)
 // look asks the servers what they hold, and gives what would be changed. Forced,
 // OctoDNS shows the whole plan; it changes nothing without being told to, and what
 // is safe is judged here.
-func (b *bench) look(ctx context.Context, run *task.Run, zones []zone) (changes, error) {
-	_ = os.Remove(b.path("plan.json"))
-	said, err := b.run(ctx, run, "sync", "--force", "--quiet")
+func (w *workspace) look(ctx context.Context, zones []zone) (changes, error) {
+	_ = os.Remove(w.path("plan.json"))
+	said, err := w.run(ctx, "sync", "--force", "--quiet")
 	if err != nil {
 		return changes{}, err
 	}
-	text, err := os.ReadFile(b.path("plan.json"))
+	text, err := os.ReadFile(w.path("plan.json"))
 	if err != nil {
 		return changes{}, fmt.Errorf("read the plan of OctoDNS: %w", err)
 	}
@@ -170,13 +176,13 @@ func (b *bench) look(ctx context.Context, run *task.Run, zones []zone) (changes,
 }
 
 // change makes a plan come true, and nothing but that plan.
-func (b *bench) change(ctx context.Context, run *task.Run, c changes) error {
+func (w *workspace) change(ctx context.Context, c changes) error {
 	args := []string{"--doit", "--checksum", c.checksum, "--quiet"}
 	if c.ownNS() {
 		// The guard has let them pass; OctoDNS would not, and it has no other way of
 		// being told. The checksum holds it to what was judged.
 		args = append(args, "--force")
 	}
-	_, err := b.run(ctx, run, "sync", args...)
+	_, err := w.run(ctx, "sync", args...)
 	return err
 }

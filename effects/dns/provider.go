@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -129,6 +130,12 @@ func (k *ServerKeys) check(p provider) error {
 			faults = append(faults, errors.New("DNS_TSIG_SECRET: not base64"))
 		}
 	}
+	if path := k.api().Path; p.name == "powerdns" && path != "" && path != "/" {
+		faults = append(faults, fmt.Errorf("DNS_API: the path %q is not PowerDNS's, whose API begins at the top", path))
+	}
+	if host := k.api().Hostname(); p.name == "ovh" && host != "" && ovhEndpoints[host] == "" {
+		faults = append(faults, fmt.Errorf("DNS_API: %s is none of OVH's: %s", host, strings.Join(slices.Sorted(maps.Keys(ovhEndpoints)), ", ")))
+	}
 	for _, name := range []string{"DNS_TSIG_SECRET", "DNS_PASSWORD", "DNS_TOKEN", "DNS_USER"} {
 		if k.set(name) && number(k.variables()[name]) {
 			faults = append(faults, fmt.Errorf("%s: it reads as a number, and OctoDNS would take it for one", name))
@@ -176,9 +183,7 @@ func (k *ServerKeys) set(key string) bool {
 // config is the provider as OctoDNS's configuration has it.
 func (p provider) config(k *ServerKeys) map[string]any {
 	config := map[string]any{"class": p.class}
-	for name, value := range p.fixed {
-		config[name] = value
-	}
+	maps.Copy(config, p.fixed)
 	for name, argument := range p.arguments {
 		config[name] = argument(k)
 	}
@@ -240,13 +245,14 @@ func apiPort(k *ServerKeys) any {
 	return 443
 }
 
-// ovhEndpoint names OVH's API, of which there is one a continent.
+// ovhEndpoints are the names of OVH's APIs, of which there is one a continent.
+var ovhEndpoints = map[string]string{
+	"eu.api.ovh.com": "ovh-eu", "ca.api.ovh.com": "ovh-ca", "api.us.ovhcloud.com": "ovh-us",
+}
+
 func ovhEndpoint(k *ServerKeys) any {
-	switch k.api().Hostname() {
-	case "ca.api.ovh.com":
-		return "ovh-ca"
-	case "api.us.ovhcloud.com":
-		return "ovh-us"
+	if k.API == "" {
+		return "ovh-eu"
 	}
-	return "ovh-eu"
+	return ovhEndpoints[k.api().Hostname()]
 }

@@ -97,6 +97,8 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 		{"a token of digits", map[string]string{"DNS_PROVIDER": "gandi", "DNS_TOKEN": "12345"}, "DNS_TOKEN: it reads as a number"},
 		{"a token that Python reads as a number", map[string]string{"DNS_PROVIDER": "gandi", "DNS_TOKEN": "1_000_000"}, "DNS_TOKEN: it reads as a number"},
 		{"a token that is a fraction", map[string]string{"DNS_PROVIDER": "gandi", "DNS_TOKEN": "1.50"}, "DNS_TOKEN: it reads as a number"},
+		{"an API behind a path", map[string]string{"DNS_PROVIDER": "powerdns", "DNS_API": "https://ns.example.org/pdns", "DNS_TOKEN": "token"}, `the path "/pdns" is not PowerDNS's`},
+		{"an API that is not OVH's", map[string]string{"DNS_PROVIDER": "ovh", "DNS_API": "https://ovh.example.org"}, "ovh.example.org is none of OVH's"},
 		{"no class", map[string]string{"DNS_PROVIDER": "other"}, "DNS_CLASS: missing"},
 		{"a class that is none", map[string]string{"DNS_PROVIDER": "other", "DNS_CLASS": "rm -rf"}, "is no class in a module"},
 		{"a package without a version", map[string]string{"DNS_PROVIDER": "other", "DNS_CLASS": "a.B", "DNS_PACKAGE": "octodns-route53"}, "does not name one version"},

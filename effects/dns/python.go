@@ -5,10 +5,9 @@ import (
 	"crypto/sha256"
 	_ "embed" // the pinned versions
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"fediversity.eu/slipway/internal/child"
 	"fediversity.eu/slipway/targets/env"
@@ -51,12 +50,14 @@ func (k *ToolKeys) find(ctx context.Context, e env.Environment, log *report.Log,
 	sum := sha256.Sum256(append(append([]byte{}, requirements...), extra...))
 	dir := filepath.Join(cache, "tools", "octodns-"+hex.EncodeToString(sum[:6]))
 	c := commands{python: filepath.Join(dir, "bin", "python")}
-	if _, err := os.Stat(c.python); err == nil {
-		return c, nil
-	}
-	// Its Python may be gone, and then nothing in it is of use.
-	if err := os.RemoveAll(dir); err != nil {
-		return commands{}, report.Refuse("install OctoDNS", err, "")
+	// A folder of that name is whole, but its Python may have gone since.
+	if _, err := os.Stat(dir); err == nil {
+		if _, err := os.Stat(c.python); err == nil {
+			return c, nil
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return commands{}, report.Refuse("install OctoDNS", err, "")
+		}
 	}
 	log.Infof("installing OctoDNS into %s", dir)
 	if err := k.install(ctx, e, log, dir, extra); err != nil {
@@ -88,10 +89,10 @@ func (k *ToolKeys) install(ctx context.Context, e env.Environment, log *report.L
 	pip := []string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"}
 	steps := []child.Command{
 		{Path: "python3", Args: []string{"-m", "venv", draft}},
-		{Path: python, Args: append(pip[:len(pip):len(pip)], "--no-deps", "--require-hashes", "--requirement", list)},
+		{Path: python, Args: append(slices.Clip(pip), "--no-deps", "--require-hashes", "--requirement", list)},
 	}
 	if extra != "" {
-		steps = append(steps, child.Command{Path: python, Args: append(pip[:len(pip):len(pip)], extra)})
+		steps = append(steps, child.Command{Path: python, Args: append(slices.Clip(pip), extra)})
 	}
 	lines := log.Lines()
 	defer func() { _ = lines.Close() }()
@@ -104,9 +105,9 @@ func (k *ToolKeys) install(ctx context.Context, e env.Environment, log *report.L
 			return report.Refuse("install OctoDNS", err, "mage setup installs python3-venv; without PyPI, DNS_OCTODNS names an octodns-sync that is there, or PIP_INDEX_URL another index")
 		}
 	}
-	if err := os.Rename(draft, dir); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := os.Rename(draft, dir); err != nil {
 		if _, there := os.Stat(dir); there != nil {
-			return report.Refuse("install OctoDNS", fmt.Errorf("name what was installed: %w", err), "")
+			return report.Refuse("install OctoDNS", err, "")
 		}
 	}
 	return nil

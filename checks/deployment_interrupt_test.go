@@ -124,27 +124,29 @@ func (w *world) leftThere(g *guest.Guest, step, before, mark string) {
 		}
 		return poll.Success()
 	}, poll.WithTimeout(20*time.Second))
-	if step != "switch" {
+	switch step {
+	case "verdict":
+		assert.Assert(w.t, strings.HasPrefix(w.on(g, units), "slipway-guard"), "the machine waits for somebody")
+		next := w.slipway(nil, "operator-ssh-web-apply")
+		assert.Equal(w.t, next.code, report.Healthy)
+		assert.Assert(w.t, strings.Contains(next.stderr, "this run has confirmed it"), next.stderr)
+		assert.Equal(w.t, w.on(g, "cat /etc/motd-of-check"), mark)
+	case "switch":
+		assert.Assert(w.t, strings.Contains(w.on(g, units), "slipway-switch"), "the switch goes on")
+		next := w.startFree()
+		next.await("an earlier run left the switch")
+		w.on(g, "touch /run/go-on")
+		assert.Equal(w.t, next.wait().code, report.Healthy)
+		assert.Equal(w.t, w.on(g, "cat /etc/round"), mark)
+	default:
 		poll.WaitOn(w.t, func(poll.LogT) poll.Result {
 			if left := w.on(g, units); left != "" {
 				return poll.Continue("still there: %s", left)
 			}
 			return poll.Success()
 		}, poll.WithTimeout(20*time.Second))
-		if step != "verdict" {
-			assert.Equal(w.t, w.on(g, "readlink -f /run/current-system"), before, "the machine was not touched")
-			return
-		}
-		assert.Equal(w.t, w.slipway(nil, "operator-ssh-web-apply").code, report.Healthy)
-		assert.Equal(w.t, w.on(g, "cat /etc/motd-of-check"), mark)
-		return
+		assert.Equal(w.t, w.on(g, "readlink -f /run/current-system"), before, "the machine was not touched")
 	}
-	assert.Assert(w.t, strings.HasPrefix(w.on(g, units), "slipway-switch"), "the switch goes on")
-	next := w.startFree()
-	next.await("an earlier run left the switch")
-	w.on(g, "touch /run/go-on")
-	assert.Equal(w.t, next.wait().code, report.Healthy)
-	assert.Equal(w.t, w.on(g, "cat /etc/round"), mark)
 }
 
 // process is a run that gets its signals one process at a time, or by what is

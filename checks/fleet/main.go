@@ -1,9 +1,10 @@
 // Command fleet serves the machines of the checks on aggregates: a group whose
 // published machines do without each other, except that one needs another, and
-// of which an internal one comes first.
+// of which an internal one comes first; and groups of machines that are alike.
 package main
 
 import (
+	"fmt"
 	"os"
 
 	"fediversity.eu/slipway/groups"
@@ -23,10 +24,20 @@ func registry() (*program.Registry, error) {
 	}
 	db := machine("db")
 	db.Internal = true
-	return program.New([]groups.Group{{
+	declared := []groups.Group{{
 		Name: "fleet", Description: "machines of the checks", Methods: []string{ssh.Name},
 		Machines: []groups.Machine{machine("web", "db"), machine("wiki"), machine("blog", "wiki"), machine("mail"), db},
-	}}, []methods.Method{ssh.New(nil, nil)}, nixos.Systems(nil))
+	}}
+	for _, n := range []int{1, 4, 16} {
+		many := groups.Group{Name: fmt.Sprintf("many%d", n), Description: "machines that are alike", Methods: []string{ssh.Name}}
+		for i := range n {
+			m := machine(fmt.Sprintf("m%d", i+1))
+			m.Modules = []string{"fleet/web.nix"}
+			many.Machines = append(many.Machines, m)
+		}
+		declared = append(declared, many)
+	}
+	return program.New(declared, []methods.Method{ssh.New(nil, nil)}, nixos.Systems(nil))
 }
 
 func main() { os.Exit(int(front.Main(front.Front{Registry: registry}, os.Args))) }

@@ -149,11 +149,16 @@ func (c *container) close() error {
 	if c.wire != nil {
 		c.wire.close()
 	}
-	var errs []error
-	for _, group := range c.groups {
-		errs = append(errs, removeGroup(group))
-	}
-	return errors.Join(errs...)
+	// The processes of a guest whose guardian was killed are told to die by what
+	// that left behind, and take a moment.
+	empty := wait.For{What: "the control groups of the guest to be empty", Limit: 20 * time.Second, Interval: 20 * time.Millisecond}
+	return empty.Until(context.Background(), func(context.Context) error { //nolint:contextcheck // cleaning up is bounded by itself
+		var errs []error
+		for _, group := range c.groups {
+			errs = append(errs, removeGroup(group))
+		}
+		return errors.Join(errs...)
+	})
 }
 
 // removeGroup removes a control group with all below it, deepest first.

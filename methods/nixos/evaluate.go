@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/targets/report"
@@ -113,12 +114,18 @@ func (t *Tool) identify(s System) (string, []byte, error) {
 	return hex.EncodeToString(sum.Sum(nil)), argument, nil
 }
 
+// evaluationGrace is how long an evaluation may take to stop when asked: in the
+// middle of a long one Nix does not hear, and half of one leaves nothing behind.
+const evaluationGrace = 3 * time.Second
+
 func (t *Tool) instantiate(ctx context.Context, s System, dir string) error {
-	_, err := t.output(ctx, "nix-instantiate", filepath.Join(dir, "evaluate.nix"),
+	cmd := t.command("nix-instantiate", filepath.Join(dir, "evaluate.nix"),
 		"--argstr", "input", filepath.Join(dir, "input.json"),
 		"--add-root", filepath.Join(dir, "derivation"), "--indirect",
 		"--option", "restrict-eval", "true",
 		"-I", s.Nixpkgs, "-I", s.Source.Dir, "-I", dir)
+	cmd.Grace = evaluationGrace
+	_, err := cmd.Output(ctx)
 	if err == nil {
 		return nil
 	}

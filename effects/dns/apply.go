@@ -68,7 +68,7 @@ func settled(ctx context.Context, run *task.Run, w *workspace, zones []zone) err
 		return nil
 	})
 	if err == nil {
-		run.Log.Infof("the servers hold %d records in %d zones", count(zones), len(zones))
+		run.Log.Infof("the servers hold what was written, %s", records(count(zones)))
 		return nil
 	}
 	if _, late := errors.AsType[*wait.TimeoutError](err); late {

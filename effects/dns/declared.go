@@ -32,10 +32,12 @@ func (d *declared) Coordinates() []any {
 }
 
 // zones renders the zones, with everything that is wrong with them in one error.
-func (d *declared) zones(ctx context.Context, environment env.Environment) ([]zone, error) {
+// Early, before anything has run, a machine without an address may still get one,
+// and is taken to have some.
+func (d *declared) zones(ctx context.Context, environment env.Environment, early bool) ([]zone, error) {
 	nodes := make([]node, 0, len(d.group.Machines))
 	var faults []error
-	for _, machine := range d.group.Machines {
+	for i, machine := range d.group.Machines {
 		var keys MachineKeys
 		scope := env.For{Machine: machine.Name, Alone: len(d.group.Machines) == 1}
 		if err := environment.Load(ctx, scope, &keys); err != nil {
@@ -49,10 +51,22 @@ func (d *declared) zones(ctx context.Context, environment env.Environment) ([]zo
 				faults = append(faults, err)
 			}
 		}
+		if early && len(n.addresses) == 0 {
+			n.assume(i)
+		}
 		nodes = append(nodes, n)
 	}
 	zones, err := render(d.group, string(d.keys.Domain), nodes)
 	return zones, errors.Join(env.Join(faults...), err)
+}
+
+// assume gives a machine, one of several, addresses that nobody has (RFC 5737,
+// RFC 3849).
+func (n *node) assume(i int) {
+	six := netip.MustParseAddr("2001:db8::").As16()
+	six[14], six[15] = byte(i>>8), byte(i)
+	n.addresses = []netip.Addr{netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), netip.AddrFrom16(six)}
+	n.assumed = true
 }
 
 func addressesOf(machine groups.Machine) ([]netip.Addr, error) {
@@ -72,7 +86,7 @@ func addressesOf(machine groups.Machine) ([]netip.Addr, error) {
 
 // Check renders the zones, to see whether they can be.
 func (d *declared) Check(environment env.Environment) error {
-	_, err := d.zones(context.Background(), environment) // nothing in it waits for anybody
+	_, err := d.zones(context.Background(), environment, true) // nothing in it waits for anybody
 	return err
 }
 
@@ -85,11 +99,9 @@ func Check(group groups.Group) error {
 		if _, err := addressesOf(machine); err != nil {
 			faults = append(faults, err)
 		}
-		// Of the blocks that are for documentation (RFC 5737, RFC 3849).
-		four := netip.AddrFrom4([4]byte{192, 0, 2, byte(i)})
-		six := netip.MustParseAddr("2001:db8::").As16()
-		six[14], six[15] = byte(i>>8), byte(i)
-		nodes = append(nodes, node{machine: machine, addresses: []netip.Addr{four, netip.AddrFrom16(six)}})
+		n := node{machine: machine}
+		n.assume(i)
+		nodes = append(nodes, n)
 	}
 	_, err := render(group, "example.org", nodes)
 	return errors.Join(errors.Join(faults...), err)
@@ -110,7 +122,7 @@ func (s *served) Coordinates() []any {
 // Check renders the zones, and looks at the coordinates of their server.
 func (s *served) Check(environment env.Environment) error {
 	_, unknown := s.server.find()
-	zones, err := s.zones(context.Background(), environment) // as above
+	zones, err := s.zones(context.Background(), environment, true) // as above
 	if err == nil {
 		err = s.guard.check(zones)
 	}
@@ -120,10 +132,10 @@ func (s *served) Check(environment env.Environment) error {
 // open renders the zones and lays them out for OctoDNS.
 func (s *served) open(ctx context.Context, run *task.Run) ([]zone, *workspace, error) {
 	done := run.Record.Time("render")
-	zones, err := s.zones(ctx, run.Environment)
+	zones, err := s.zones(ctx, run.Environment, false)
 	done()
 	if err != nil {
-		return nil, nil, &report.Fault{Code: report.Usage, What: "render the zones", Why: err, Hint: "nothing was started"}
+		return nil, nil, report.Refuse("render the zones", err, "")
 	}
 	p, err := s.server.find()
 	if err != nil {

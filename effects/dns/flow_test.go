@@ -239,3 +239,31 @@ func TestALookHasALimit(t *testing.T) {
 	assert.Equal(t, report.CodeOf(err), report.Unknown)
 	assert.ErrorContains(t, err, "octodns-sync took longer than 50ms")
 }
+
+// TestAnAddressMayComeLater has a machine that gets its address in the run itself,
+// as the members of a combined run hand it on.
+func TestAnAddressMayComeLater(t *testing.T) {
+	group := groups.Group{Machines: []groups.Machine{{Name: "web"}, {Name: "db"}}, Zones: []groups.Zone{
+		{Records: []groups.Record{{Type: "MX", Values: []string{"10 web"}}}}, {Name: "192.0.2.0/24"},
+	}}
+	f := newFake(t)
+	assert.NilError(t, os.WriteFile(f.dir.Join("octodns-validate"), []byte("#!/bin/sh\n"), 0o700))
+	early := env.Map(map[string]string{"PATH": "/usr/bin:/bin", "DNS_DOMAIN": "example.org", "DNS_OCTODNS": f.dir.Join("octodns-sync")})
+	effect := New().Task(group, "validate")
+	assert.NilError(t, early.Load(t.Context(), env.For{}, effect.Coordinates()...))
+	assert.NilError(t, effect.(task.Checker).Check(early))
+
+	var out bytes.Buffer
+	run := &task.Run{Environment: early, Log: report.NewLog(nil), Out: &out, Record: &report.Record{}}
+	err := effect.Run(t.Context(), run)
+	assert.Equal(t, report.CodeOf(err), report.Refused)
+	assert.ErrorContains(t, err, "points at web.example.org., which is machine web, and that has no address")
+
+	keys, err := env.Declared(MachineKeys{})
+	assert.NilError(t, err)
+	assert.Equal(t, keys[0].Name, "ADDRESSES")
+	run.Environment, err = early.Give(env.For{Machine: "web"}, keys[0], "192.0.2.7")
+	assert.NilError(t, err)
+	assert.NilError(t, effect.Run(t.Context(), run))
+	assert.Equal(t, out.String(), "2.0.192.in-addr.arpa.: 1 record, no faults\nexample.org.: 2 records, no faults\n")
+}

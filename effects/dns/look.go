@@ -44,9 +44,9 @@ func (p *plan) Run(ctx context.Context, run *task.Run) error {
 type validate struct{ declared }
 
 func (v *validate) Run(ctx context.Context, run *task.Run) error {
-	zones, err := v.zones(ctx, run.Environment)
+	zones, err := v.zones(ctx, run.Environment, false)
 	if err != nil {
-		return &report.Fault{Code: report.Usage, What: "render the zones", Why: err, Hint: "nothing was started"}
+		return report.Refuse("render the zones", err, "")
 	}
 	w, err := newWorkspace(zones, nil)
 	if err != nil {
@@ -61,7 +61,7 @@ func (v *validate) Run(ctx context.Context, run *task.Run) error {
 		return err
 	}
 	for _, z := range zones {
-		if _, err := fmt.Fprintf(run.Out, "%s: %d records, no faults\n", z.name, len(z.records)); err != nil {
+		if _, err := fmt.Fprintf(run.Out, "%s: %s, no faults\n", z.name, records(len(z.records))); err != nil {
 			return err
 		}
 	}

@@ -105,9 +105,17 @@ func (z zoneChanges) live() int { return max(0, z.wanted-z.created+z.deleted) }
 // String counts the changes.
 func (z zoneChanges) String() string {
 	if len(z.list) == 0 {
-		return fmt.Sprintf("%s: no changes, %d records", z.name, z.wanted)
+		return fmt.Sprintf("%s: no changes, %s", z.name, records(z.wanted))
 	}
-	return fmt.Sprintf("%s: %d to create, %d to change, %d to delete, of %d records", z.name, z.created, z.updated, z.deleted, z.live())
+	return fmt.Sprintf("%s: %d to create, %d to change, %d to delete, of %s", z.name, z.created, z.updated, z.deleted, records(z.live()))
+}
+
+// records counts them in words.
+func records(count int) string {
+	if count == 1 {
+		return "1 record"
+	}
+	return fmt.Sprintf("%d records", count)
 }
 
 // record is the plan as the record of a run has it.

@@ -23,6 +23,7 @@ type node struct {
 	machine   groups.Machine
 	addresses []netip.Addr
 	hostKeys  []string
+	assumed   bool // that it has addresses, of which no reverse zone is to speak
 }
 
 // set is the zones of a group while they are being filled.
@@ -161,7 +162,7 @@ func (s *set) addNode(n node) {
 		s.add(record{name: own, kind: mdns.TypeSSHFP, values: fingerprints, from: from})
 	}
 	for _, address := range n.addresses {
-		if reverse := reverseName(address); s.longest(reverse) != nil {
+		if reverse := reverseName(address); !n.assumed && s.longest(reverse) != nil {
 			s.add(record{name: reverse, kind: mdns.TypePTR, values: []mdns.RR{&mdns.PTR{Ptr: own}}, from: from})
 		}
 	}

@@ -10,6 +10,16 @@ type Machine struct {
 	Needs       []string // machines of the group that must be healthy before it
 	Placement   Placement
 	Probes      []Probe // what it must answer, besides that its units are well
+
+	// Addresses are the public ones, IPv4 and IPv6, where they are known when the
+	// machine is declared; those in the coordinates win over them.
+	Addresses []string
+	// Names are further names with the machine's addresses, beside its own, as in
+	// Record.Name: "@" for the domain itself, "www".
+	Names []string
+	// Records stand and fall with the machine's addresses: while it has none, the
+	// zones don't speak of it. Their names are relative to the domain.
+	Records []Record
 }
 
 // DefaultSystem is the platform of a machine that names none.

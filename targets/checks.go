@@ -126,6 +126,9 @@ func (Checks) IntegrationsStateBackend(ctx context.Context) error {
 	return run(ctx, "checks-integrations-state-backend")
 }
 
+// EffectsDns publishes zones to a BIND, a Knot and a PowerDNS, spoils them, and breaks the way there.
+func (Checks) EffectsDns(ctx context.Context) error { return run(ctx, "checks-effects-dns") } //nolint:revive // Mage makes the target of it
+
 // Guests boots, cuts, kills and cleans up test machines.
 func (Checks) Guests(ctx context.Context) error { return run(ctx, "checks-guests") }
 

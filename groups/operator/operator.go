@@ -19,13 +19,14 @@ func Group() groups.Group {
 		Name:        "operator",
 		Description: "services that an operator runs for other people",
 		Methods:     []string{"ssh"},
+		Zones:       []groups.Zone{{}},
 		Source: groups.Source{
 			Name:  "operator (baked in)",
 			Trees: map[string]fs.FS{"operator": tree, modules.Name: modules.Tree},
 		},
 		Machines: []groups.Machine{
 			{
-				Name: "web", Description: "a static site",
+				Name: "web", Description: "a static site", Names: []string{"@", "www"},
 				Modules: []string{"operator/web.nix"}, Placement: groups.External{},
 			},
 			{

@@ -32,5 +32,20 @@ func Parts() []Part {
 		{Package: "fish", Minimum: "3.1", Program: "fish", Why: "is a login shell unlike others, in tests"},
 		{Package: "csh", Minimum: "20110502", Program: "csh", Why: "is another one"},
 		{Package: "dash", Minimum: "0.5", Program: "dash", Why: "is another one"},
+		{Package: "python3-venv", Minimum: "3.10", Program: "python3", Why: "is what OctoDNS, which writes zones, runs in"},
+		{
+			Package: "bind9", Minimum: "1:9.16", Program: "named", Why: "is a name server in tests, on loopback",
+			Services: []string{"named.service"},
+		},
+		{
+			Package: "knot", Minimum: "3.0", Program: "knotd", Why: "is another one",
+			Services: []string{"knot.service"},
+		},
+		{
+			Package: "pdns-server", Minimum: "4.4", Program: "pdns_server", Why: "is one with an API",
+			Services: []string{"pdns.service"},
+		},
+		{Package: "pdns-backend-sqlite3", Minimum: "4.4", Why: "keeps the zones of that one"},
+		{Package: "sqlite3", Minimum: "3.34", Program: "sqlite3", Why: "makes and changes them behind its back"},
 	}
 }

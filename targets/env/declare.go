@@ -20,7 +20,7 @@ type Value interface {
 
 // Declared returns the keys that structs declare, sorted by name; structs are
 // values of struct types, or pointers to some. Keys that are declared twice alike
-// appear once. The error is a *DeclarationError with every fault there is.
+// appear once, as required where one of the declarations says so. The error is a *DeclarationError with every fault there is.
 func Declared(structs ...any) ([]Key, error) {
 	fields, faults := inspect(structs)
 	for _, f := range fields {
@@ -30,11 +30,18 @@ func Declared(structs ...any) ([]Key, error) {
 	var keys []Key
 	for _, f := range fields {
 		earlier, ok := first[f.key.Name]
+		alike := f.key
+		alike.Required = earlier.key.Required
 		switch {
 		case !ok:
 			first[f.key.Name] = f
 			keys = append(keys, f.key)
-		case earlier.key != f.key:
+		case earlier.key == alike && f.key.Required:
+			// What one can do without, another may need: together they need it.
+			at := slices.IndexFunc(keys, func(k Key) bool { return k.Name == f.key.Name })
+			keys[at].Required, earlier.key.Required = true, true
+			first[f.key.Name] = earlier
+		case earlier.key != alike:
 			faults = append(faults, f.fault("differs from %s in its %s", earlier.place, difference(earlier.key, f.key)))
 		}
 	}
@@ -60,7 +67,6 @@ func difference(a, b Key) string {
 	}{
 		{"description", a.Description != b.Description},
 		{"default", a.Default != b.Default},
-		{"being required", a.Required != b.Required},
 		{"scope", a.Scope != b.Scope},
 		{"type", a.Type != b.Type || a.Secret != b.Secret},
 	} {

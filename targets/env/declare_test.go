@@ -181,7 +181,7 @@ func TestDeclaredReportsEveryFault(t *testing.T) {
 			}{}},
 			[]string{
 				"A P: differs from env_test.elsewhere.Port in its description, default, scope, type",
-				"B P: differs from env_test.elsewhere.Port in its being required, type",
+				"B P: differs from env_test.elsewhere.Port in its type",
 			},
 		},
 		"a secret named like a file": {
@@ -265,5 +265,20 @@ func TestCollisionsNamesEveryVariableWithTwoMeanings(t *testing.T) {
 			}
 			assert.DeepEqual(t, faultsOf(t, err), c.faults)
 		})
+	}
+}
+
+func TestAKeyIsRequiredWhereOneNeedsIt(t *testing.T) {
+	type needs struct {
+		Key env.Host `env:"SSH_HOST,required" desc:"d"`
+	}
+	type takes struct {
+		Key env.Host `env:"SSH_HOST" desc:"d"`
+	}
+	for _, structs := range [][]any{{needs{}, takes{}}, {takes{}, needs{}}, {takes{}, needs{}, takes{}}} {
+		keys, err := env.Declared(structs...)
+		assert.NilError(t, err)
+		assert.Equal(t, len(keys), 1)
+		assert.Assert(t, keys[0].Required)
 	}
 }

@@ -42,6 +42,7 @@ type Record struct {
 	Copied     *Copied   `json:"copied,omitempty"`
 	Switch     *int      `json:"switch_exit_code,omitempty"`
 	Units      []Unit    `json:"units,omitempty"`
+	Zones      []Zone    `json:"zones,omitempty"`
 	Probes     []Probe   `json:"probes,omitempty"`
 	Timings    []Timing  `json:"timings,omitempty"`
 	Error      *Problem  `json:"error,omitempty"`
@@ -116,6 +117,15 @@ type Probe struct {
 	Outcome string  `json:"outcome"` // right, wrong or unknown
 	Why     string  `json:"why,omitempty"`
 	Seconds float64 `json:"seconds"`
+}
+
+// Zone says what a plan would change in a DNS zone.
+type Zone struct {
+	Name    string `json:"name"`
+	Records int    `json:"records"` // that it holds before
+	Create  int    `json:"create"`
+	Change  int    `json:"change"`
+	Delete  int    `json:"delete"`
 }
 
 // Timing is how long a step took.

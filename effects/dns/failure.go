@@ -1,0 +1,88 @@
+package dns
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"regexp"
+	"strings"
+
+	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// reason is something that OctoDNS, or a provider of it, says when it can't do
+// what it should.
+type reason struct {
+	says string // part of the last line of its traceback
+	code report.Code
+	what string
+	hint string
+}
+
+// reasons are looked through in order. What says that nobody could be reached
+// tells nothing of the zones: it is unknown, not refused.
+var reasons = []reason{
+	{"didn't like the signature", report.Refused, "the server knows the TSIG key, but with another secret or algorithm", "DNS_TSIG_SECRET and DNS_TSIG_ALGORITHM are what the server has for DNS_TSIG_NAME"},
+	{"didn't know the key", report.Refused, "the server does not know the TSIG key", "DNS_TSIG_NAME is the name that the server has for the key"},
+	{"didn't like the time", report.Refused, "the clocks of the server and of this host differ too much", "set the clocks"},
+	{"BADKEY", report.Refused, "the server does not take the TSIG key", "DNS_TSIG_NAME and DNS_TSIG_ALGORITHM are what the server has"},
+	{"NOTAUTH", report.Refused, "the server does not have the zone", "make the zone on the server first; it can't be made by dynamic updates"},
+	{"REFUSED", report.Refused, "the server does not let this key do that", "the server must allow transfers and updates of the zone to the key DNS_TSIG_NAME"},
+	{"unauthorized", report.Refused, "the provider does not take the credentials", "give those that the provider has"},
+	{"Unauthorized", report.Refused, "the provider does not take the credentials", "give those that the provider has"},
+	{"401 Client Error", report.Refused, "the provider does not take the credentials", "give those that the provider has"},
+	{"403 Client Error", report.Refused, "the provider does not let these credentials do that", "give them the right to write the zones"},
+	{"Forbidden", report.Refused, "the provider does not let these credentials do that", "give them the right to write the zones"},
+	{"does not match computed", report.Busy, "the zones were changed by somebody else in the meantime", "run it again: it plans anew"},
+	{"SupportsException", report.Refused, "the provider does not have records of such a kind", "leave them out of the zones, or use another provider"},
+	{"ValidationError", report.Refused, "OctoDNS finds fault with the zones", "mend the record that is named"},
+	{"ConnectionRefused", report.Unknown, "nobody answers at the server's address", "start the server, or mend DNS_SERVER, DNS_PORT or DNS_API"},
+	{"Connection refused", report.Unknown, "nobody answers at the server's address", "start the server, or mend DNS_SERVER, DNS_PORT or DNS_API"},
+	{"imeout", report.Unknown, "the server did not answer in time", "run it again when the server can be reached"},
+	{"timed out", report.Unknown, "the server did not answer in time", "run it again when the server can be reached"},
+	{"Name or service not known", report.Unknown, "the server's name has no address", "mend DNS_SERVER or DNS_API"},
+	{"ConnectionError", report.Unknown, "the server can't be reached", "run it again when the server can be reached"},
+	{"Connection reset", report.Unknown, "the server ended the connection", "run it again when the server can be reached"},
+	{"EOFError", report.Unknown, "the server ended the connection", "run it again when the server can be reached"},
+	{"OSError", report.Unknown, "the server can't be reached", "run it again when the server can be reached"},
+	{"ModuleNotFoundError", report.Usage, "OctoDNS lacks the provider's package", "DNS_PACKAGE names it; with DNS_OCTODNS, install it there"},
+	{"Unknown provider class", report.Usage, "OctoDNS does not know the provider's class", "mend DNS_CLASS or DNS_PACKAGE"},
+	{"Incorrect provider config", report.Usage, "the provider's class does not take these arguments", "mend DNS_ARGUMENTS"},
+}
+
+// last is the last line of a traceback: the kind of the exception and its text.
+var last = regexp.MustCompile(`(?m)^([A-Za-z_][A-Za-z0-9_.]*): (.*)$`)
+
+// octodnsError says why a command of OctoDNS failed. It always exits 1, and only
+// the last line of its traceback tells one reason from another.
+func octodnsError(said string, err error) error {
+	if failure, ok := errors.AsType[*child.Error](err); !ok || failure.NotFound() {
+		return report.Refuse("run OctoDNS", err, "mage setup installs what it needs")
+	}
+	matches := last.FindAllString(said, -1)
+	if len(matches) == 0 {
+		return report.Fail("run OctoDNS", err, "")
+	}
+	text := matches[len(matches)-1]
+	for _, r := range reasons {
+		if strings.Contains(text, r.says) {
+			return &report.Fault{Code: r.code, What: "talk to the server of the zones", Why: fmt.Errorf("%s: %s", r.what, text), Hint: r.hint}
+		}
+	}
+	return report.Fail("run OctoDNS", errors.New(text), "")
+}
+
+// warning is a line of OctoDNS's log that warns.
+var warning = regexp.MustCompile(`(?m)^\S+ +\[\d+\] +WARNING +(.*)$`)
+
+// warnings gives the warnings in what OctoDNS said.
+func warnings(said string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, match := range warning.FindAllStringSubmatch(said, -1) {
+			if !yield(strings.TrimSpace(match[1])) {
+				return
+			}
+		}
+	}
+}

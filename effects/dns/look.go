@@ -1,0 +1,93 @@
+package dns
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
+)
+
+// plan shows what apply would change.
+type plan struct{ served }
+
+func (p *plan) Run(ctx context.Context, run *task.Run) error {
+	zones, w, err := p.open(ctx, run)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := nothing(zones); err != nil {
+		return err
+	}
+	done := run.Record.Time("look")
+	c, err := w.look(ctx, zones)
+	done()
+	if err != nil {
+		return err
+	}
+	run.Record.Zones = c.record()
+	if err := c.show(run.Out); err != nil {
+		return err
+	}
+	if refusal := p.guard.judge(c, zones, w.provider); refusal != nil {
+		return report.Refuse("plan", fmt.Errorf("apply would be refused: %w", refusal), strings.Join(report.Hints(refusal), "; "))
+	}
+	return nil
+}
+
+// validate checks the zones by our rules and by OctoDNS's, and asks no server.
+type validate struct{ declared }
+
+func (v *validate) Run(ctx context.Context, run *task.Run) error {
+	zones, err := v.zones(ctx, run.Environment, false)
+	if err != nil {
+		return report.Refuse("render the zones", err, "")
+	}
+	w, err := newWorkspace(zones, nil)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if w.commands, err = v.tools.find(ctx, run.Environment, run.Log.In("setup"), ""); err != nil {
+		return err
+	}
+	w.env, w.limit, w.log = run.Environment.Child(nil), 10*time.Minute, run.Log
+	if _, err := w.run(ctx, "validate"); err != nil {
+		return err
+	}
+	for _, z := range zones {
+		if _, err := fmt.Fprintf(run.Out, "%s: %s, no faults\n", z.name, records(len(z.records))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dump prints what the servers hold, as OctoDNS writes it.
+type dump struct{ served }
+
+func (d *dump) Run(ctx context.Context, run *task.Run) error {
+	zones, w, err := d.open(ctx, run)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	for _, z := range zones {
+		if _, err := w.run(ctx, "dump", "--lenient", "--quiet", "--output-dir", w.path("dump"), z.name, live); err != nil {
+			return err
+		}
+		text, err := os.ReadFile(w.path("dump/" + z.name + "yaml"))
+		if err != nil {
+			return fmt.Errorf("read the dump of %s: %w", z.name, err)
+		}
+		if _, err := io.WriteString(run.Out, "# "+z.name+"\n"+string(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

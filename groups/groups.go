@@ -13,6 +13,7 @@ type Group struct {
 	Methods     []string
 	Effects     []string
 	Machines    []Machine
+	Delegations []Delegation
 	Source      Source
 }
 

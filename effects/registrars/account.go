@@ -130,12 +130,14 @@ func each(run *task.Run, list []wanted, do func(w wanted) error) error {
 			failed, codes = append(failed, err), append(codes, report.CodeOf(err))
 		}
 	}
-	if len(failed) < 2 {
+	code := report.Worst(codes...)
+	if code == report.Refused && run.Record.Changed {
+		code = report.Failed // for the run as a whole, it is not so that nothing was changed
+	}
+	if len(failed) == 0 || len(failed) == 1 && code == codes[0] {
 		return errors.Join(failed...)
 	}
-	return &report.Fault{
-		Code: report.Worst(codes...), What: fmt.Sprintf("%d of %d domains", len(failed), len(list)), Why: errors.Join(failed...),
-	}
+	return &report.Fault{Code: code, What: fmt.Sprintf("%d of %d domains", len(failed), len(list)), Why: errors.Join(failed...)}
 }
 
 // classify says which exit code a failure leads to. Before a change a registrar that

@@ -105,7 +105,8 @@ func (c *change) settle(ctx context.Context, kind delegation.Kind) (delegation.D
 		pause = accountPause
 	}
 	waiting := wait.For{What: c.wanted.registrar.name + " to show what it took", Limit: time.Duration(c.limits.Limit), Interval: pause}
-	err := waiting.Until(ctx, func(ctx context.Context) error {
+	// A look has its own limit, and is not cut short by this one.
+	err := waiting.Until(ctx, func(context.Context) error {
 		var err error
 		if have, err = c.account.Read(ctx, c.want.Domain); err != nil {
 			return wait.Stop(err)

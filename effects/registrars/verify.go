@@ -45,9 +45,14 @@ func (v *verify) Run(ctx context.Context, run *task.Run) error {
 }
 
 // disagreement is what a look at the servers found.
-type disagreement struct{ findings } //nolint:errname // it reads as what it is
+type disagreement struct { //nolint:errname // it reads as what it is
+	findings
+	cut error // what cut the look short, so that it knows less than the one before
+}
 
 func (d *disagreement) Error() string { return d.err().Error() }
+
+func (d *disagreement) Unwrap() error { return d.cut }
 
 func (v *verify) one(ctx context.Context, run *task.Run, w wanted) error {
 	defer run.Record.Time("verify")()
@@ -60,8 +65,8 @@ func (v *verify) one(ctx context.Context, run *task.Run, w wanted) error {
 	err := waiting.Until(ctx, func(ctx context.Context) error {
 		f := v.look(ctx, w)
 		if len(f.wrong)+len(f.unknown) > 0 {
-			d := &disagreement{f}
-			if said != d.Error() {
+			d := &disagreement{f, ctx.Err()}
+			if said != d.Error() && d.cut == nil {
 				said = d.Error()
 				run.Log.Infof("%s: not yet:\n%s", w.Domain, said)
 			}

@@ -91,7 +91,8 @@ func (o *ovh) change(ctx context.Context, domain string, c call) error {
 		return o.malformed(c, errors.New("there is no task in the answer"))
 	}
 	waiting := wait.For{What: fmt.Sprintf("the task %d (%s) of ovh", task.ID, task.Function), Limit: o.limit, Interval: o.pause}
-	return waiting.Until(ctx, func(ctx context.Context) error {
+	// A look has its own limit, and is not cut short by this one.
+	return waiting.Until(ctx, func(context.Context) error {
 		at := call{method: http.MethodGet, path: path("domain", domain, "task", strconv.FormatInt(task.ID, 10))}
 		if err := o.ask(ctx, at, &task); err != nil {
 			return wait.Stop(err)

@@ -30,7 +30,9 @@ type api struct {
 }
 
 var apis = map[string]api{
-	"gandi":        {gandi, func(url string) map[string]string { return map[string]string{"GANDI_URL": url, "GANDI_TOKEN": gandiToken} }},
+	"gandi": {gandi, func(url string) map[string]string {
+		return map[string]string{"GANDI_URL": url, "GANDI_TOKEN": gandiToken}
+	}},
 	"inwx":         {inwx, inwxEnvironment},
 	"openprovider": {openprovider, openproviderEnvironment},
 	"ovh":          {ovh, ovhEnvironment},

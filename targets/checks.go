@@ -121,6 +121,11 @@ func (Checks) IntegrationsStateBackend(ctx context.Context) error {
 	return run(ctx, "checks-integrations-state-backend")
 }
 
+// EffectsRegistrars delegates signed domains at every registrar's stand-in, from a zone of BIND's, and refuses what would take them off the net.
+func (Checks) EffectsRegistrars(ctx context.Context) error {
+	return run(ctx, "checks-effects-registrars")
+}
+
 // Guests boots, cuts, kills and cleans up test machines.
 func (Checks) Guests(ctx context.Context) error { return run(ctx, "checks-guests") }
 

@@ -32,5 +32,13 @@ func Parts() []Part {
 		{Package: "fish", Minimum: "3.1", Program: "fish", Why: "is a login shell unlike others, in tests"},
 		{Package: "csh", Minimum: "20110502", Program: "csh", Why: "is another one"},
 		{Package: "dash", Minimum: "0.5", Program: "dash", Why: "is another one"},
+		{
+			Package: "bind9", Minimum: "1:9.16", Program: "named", Why: "is a name server in tests, on loopback",
+			Services: []string{"named.service"},
+		},
+		{
+			Package: "knot", Minimum: "3.0", Program: "knotd", Why: "is another one",
+			Services: []string{"knot.service"},
+		},
 	}
 }

@@ -260,7 +260,7 @@ func (g *delegating) takesBack() {
 	assert.Equal(g.t, len(g.says("ns2."+g.domain, dns.TypeA)), 2, "one name server and its address are left")
 	// The domain itself still has both.
 	less["DELEGATION_TIMEOUT"] = "100ms"
-	g.expect("verify", less, report.Failed, "has other name servers")
+	g.expect("verify", less, report.Failed, "has other name servers in")
 }
 
 // malformed tries every kind of malformed input.

@@ -1,6 +1,7 @@
 package registrars
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -60,7 +61,7 @@ func TestWhatIsDeclaredWrongly(t *testing.T) {
 		{"an address of many", hosts("ns1", "224.0.0.1"), "is no address of a host"},
 		{"a name server twice", hosts("NS.example.org."), "name server ns.example.org is there twice"},
 		{"too many name servers", func(d *groups.Delegation) {
-			for _, letter := range strings.Split("abcdefghijkl", "") {
+			for letter := range strings.SplitSeq("abcdefghijkl", "") {
 				d.NameServers = append(d.NameServers, groups.NameServer{Name: letter + ".example.org"})
 			}
 		}, "it has 14 name servers; 13 is the most"},
@@ -139,10 +140,7 @@ func TestWhatIsOpenComesFromCoordinates(t *testing.T) {
 		"DNS_DOMAIN": "example.net", "REGISTRAR": "porkbun", "DELEGATION_NAME_SERVERS": "ns1 192.0.2.1\nns.example.org", "DELEGATION_DS": someDigest,
 	}
 	with := func(variable, value string) map[string]string {
-		changed := map[string]string{}
-		for name, text := range all {
-			changed[name] = text
-		}
+		changed := maps.Clone(all)
 		changed[variable] = value
 		return changed
 	}

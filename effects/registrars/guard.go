@@ -17,7 +17,11 @@ func guard(ctx context.Context, a authority.Asker, log *report.Log, have, want d
 	is := func(kind delegation.Kind) bool {
 		return slices.ContainsFunc(steps, func(s delegation.Step) bool { return s.Kind == kind })
 	}
-	moves, keys := is(delegation.SetServers), is(delegation.SetKeys)
+	// Where a name server gets another address, the zone moves as well.
+	moves := is(delegation.SetServers) || slices.ContainsFunc(of(delegation.SetHost, steps), func(s delegation.Step) bool {
+		return slices.Contains(want.Servers, s.Host.Name)
+	})
+	keys := is(delegation.SetKeys)
 	if !moves && !keys {
 		return nil
 	}

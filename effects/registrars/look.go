@@ -125,7 +125,7 @@ func silent(err error) bool {
 }
 
 // anchored holds the keys of a child to what is wanted: each wanted key is served,
-// and one of them signs.
+// and one of each of their algorithms signs (RFC 4035 section 2.2).
 func anchored(f *findings, want delegation.Delegation, s seen[authority.Child]) {
 	if !want.Signed() {
 		return
@@ -140,9 +140,24 @@ func anchored(f *findings, want delegation.Delegation, s seen[authority.Child]) 
 			f.blame(s.server, "serves no DNSKEY for the DS %d; its own: %s", ds.Tag, served(s.says.Keys))
 		}
 	}
-	if !slices.ContainsFunc(s.says.Signing, want.Trusts) {
-		f.blame(s.server, "has no valid signature of its keys by one that the parent is to vouch for")
+	for _, algorithm := range algorithms(want) {
+		if !slices.ContainsFunc(s.says.Signing, func(k dnssec.Key) bool { return k.Algorithm == algorithm && want.Trusts(k) }) {
+			f.blame(s.server, "has no valid signature of its keys by one of algorithm %d that the parent is to vouch for", algorithm)
+		}
 	}
+}
+
+// algorithms lists those of the keys that the parent is to vouch for.
+func algorithms(want delegation.Delegation) []uint8 {
+	var list []uint8
+	for _, k := range want.Keys {
+		list = append(list, k.Algorithm)
+	}
+	for _, ds := range want.DS {
+		list = append(list, ds.Algorithm)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 func served(keys []dnssec.Key) string {
@@ -152,18 +167,13 @@ func served(keys []dnssec.Key) string {
 	return tags(keys)
 }
 
-// sets compares two sets of names, and is empty where they are one.
-func sets(have, want []string) string {
-	var lines []string
-	for _, name := range have {
-		if !slices.Contains(want, name) {
-			lines = append(lines, "not "+name)
-		}
+// same tells whether two lists are one set.
+func same(a, b []string) bool { return list(a) == list(b) }
+
+// list writes a set of names.
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
 	}
-	for _, name := range want {
-		if !slices.Contains(have, name) {
-			lines = append(lines, name)
-		}
-	}
-	return strings.Join(lines, ", ")
+	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }

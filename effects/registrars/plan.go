@@ -66,7 +66,7 @@ func show(out io.Writer, w wanted) error {
 	for _, host := range w.Hosts {
 		fmt.Fprintf(&b, "  host %s\n", host)
 	}
-	for _, line := range w.Delegation.Anchors() {
+	for _, line := range w.Anchors() {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	for _, k := range w.Keys {

@@ -45,7 +45,7 @@ func (v *verify) Run(ctx context.Context, run *task.Run) error {
 }
 
 // disagreement is what a look at the servers found.
-type disagreement struct { //nolint:errname // it reads as what it is
+type disagreement struct {
 	findings
 	cut error // what cut the look short, so that it knows less than the one before
 }
@@ -102,8 +102,8 @@ func (v *verify) look(ctx context.Context, w wanted) findings {
 		judgeParent(&f, w.Delegation, s, below)
 	}
 	for _, s := range below {
-		if difference := sets(s.says.Servers, w.Servers); difference != "" {
-			f.blame(s.server, "has other name servers for %s; there should be: %s", w.Domain, difference)
+		if !same(s.says.Servers, w.Servers) {
+			f.blame(s.server, "has other name servers in %s: %s; there should be %s", w.Domain, list(s.says.Servers), list(w.Servers))
 		}
 		anchored(&f, w.Delegation, s)
 	}
@@ -118,15 +118,15 @@ func judgeParent(f *findings, want delegation.Delegation, s seen[authority.Paren
 		f.blame(s.server, "does not delegate %s", want.Domain)
 		return
 	}
-	if difference := sets(says.Servers, want.Servers); difference != "" {
-		f.blame(s.server, "delegates %s elsewhere; there should be: %s", want.Domain, difference)
+	if !same(says.Servers, want.Servers) {
+		f.blame(s.server, "delegates %s elsewhere: to %s; it should be %s", want.Domain, list(says.Servers), list(want.Servers))
 	}
 	for _, host := range want.Hosts {
 		if !slices.Contains(says.Servers, host.Name) || says.Both {
 			continue // not a name server, or none whose address it would tell
 		}
 		if glue, _ := says.Host(host.Name); glue.String() != host.String() {
-			f.blame(s.server, "has the address %s; there should be: %s", glue, host)
+			f.blame(s.server, "has the address %s; it should be %s", glue, host)
 		}
 	}
 	var of []string

@@ -6,9 +6,11 @@ package account
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"fediversity.eu/slipway/effects/registrars/delegation"
 )
@@ -50,20 +52,47 @@ func unset(keys ...key) []string {
 	return names
 }
 
-// addresses reads the addresses of a host.
-func addresses(name string, texts ...string) (delegation.Host, error) {
-	host := delegation.Host{Name: delegation.Name(name)}
+// readName reads the name of a host.
+func readName(text string) (string, error) {
+	name := delegation.Name(text)
+	if !strings.Contains(name, ".") || strings.ContainsAny(name, " /:@") {
+		return "", fmt.Errorf("%q is no name of a host", text)
+	}
+	return name, nil
+}
+
+// readServers reads the names of name servers. A list that is not there is no empty
+// one.
+func readServers(texts []string) ([]string, error) {
+	if texts == nil {
+		return nil, errors.New("there are no name servers in the answer")
+	}
+	var list []string
 	for _, text := range texts {
-		if text == "" {
+		name, err := readName(text)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, name)
+	}
+	return list, nil
+}
+
+// addresses reads a host: its name and its addresses.
+func addresses(text string, texts ...string) (delegation.Host, error) {
+	name, err := readName(text)
+	host := delegation.Host{Name: name}
+	for _, text := range texts {
+		if text == "" || err != nil {
 			continue
 		}
-		address, err := netip.ParseAddr(text)
-		if err != nil {
-			return host, fmt.Errorf("host %q has %q for an address", name, text)
+		address, bad := netip.ParseAddr(text)
+		if bad != nil {
+			err = fmt.Errorf("host %q has %q for an address", name, text)
 		}
 		host.Addresses = append(host.Addresses, address.Unmap())
 	}
-	return host, nil
+	return host, err
 }
 
 // texts writes the addresses of a host; family is 4, 6, or 0 for all.

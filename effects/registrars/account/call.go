@@ -126,6 +126,9 @@ func (a *caller) do(ctx context.Context, c call, out any) error {
 	if err != nil || out == nil {
 		return err
 	}
+	if string(bytes.TrimSpace(answer)) == "null" {
+		return a.malformed(c, errors.New("there is nothing in the answer"))
+	}
 	if err := json.Unmarshal(answer, out); err != nil {
 		return a.malformed(c, err)
 	}

@@ -87,8 +87,9 @@ func (g *gandi) Read(ctx context.Context, domain string) (delegation.Delegation,
 	if err := g.ask(ctx, at, &servers); err != nil {
 		return d, err
 	}
-	for _, name := range servers {
-		d.Servers = append(d.Servers, delegation.Name(name))
+	var err error
+	if d.Servers, err = readServers(servers); err != nil {
+		return d, g.malformed(at, err)
 	}
 	hosts, err := all[gandiHost](ctx, g, path(domain, "hosts"))
 	if err != nil {

@@ -157,8 +157,9 @@ func (i *inwx) Read(ctx context.Context, domain string) (delegation.Delegation, 
 	if err := i.ask(ctx, "domain.info", map[string]any{"domain": domain}, false, &info); err != nil {
 		return d, err
 	}
-	for _, name := range info.Servers {
-		d.Servers = append(d.Servers, delegation.Name(name))
+	var err error
+	if d.Servers, err = readServers(info.Servers); err != nil {
+		return d, i.malformed(call{what: "domain.info"}, err)
 	}
 	keys, err := i.stored(ctx, domain)
 	if err != nil {

@@ -196,8 +196,15 @@ func (o *openprovider) Read(ctx context.Context, domain string) (delegation.Dele
 	if name := delegation.Name(read.Domain.Name + "." + read.Domain.Extension); name != domain {
 		return d, o.malformed(at, fmt.Errorf("it is of %q, not of %s", name, domain))
 	}
+	if read.Servers == nil {
+		return d, o.malformed(at, errors.New("there are no name servers in the answer"))
+	}
 	for _, server := range read.Servers {
-		d.Servers = append(d.Servers, delegation.Name(server.Name))
+		name, err := readName(server.Name)
+		if err != nil {
+			return d, o.malformed(at, err)
+		}
+		d.Servers = append(d.Servers, name)
 	}
 	for _, k := range read.Keys {
 		key, err := dnssec.ReadKey(k.Flags, k.Algorithm, k.Public)

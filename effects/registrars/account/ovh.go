@@ -2,7 +2,7 @@ package account
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // OVH signs with it
+	"crypto/sha1"
 	"errors"
 	"fmt"
 	"net/http"
@@ -64,7 +64,7 @@ func (o *ovh) ask(ctx context.Context, c call, out any) error {
 	c.changes = c.method != http.MethodGet
 	c.sign = func(r *http.Request, body []byte) {
 		at := strconv.FormatInt(time.Now().Add(*o.offset).Unix(), 10)
-		sum := sha1.Sum(fmt.Appendf(nil, "%s+%s+%s+%s+%s+%s", //nolint:gosec // as above
+		sum := sha1.Sum(fmt.Appendf(nil, "%s+%s+%s+%s+%s+%s",
 			o.keys.Secret.Reveal(), o.keys.Consumer.Reveal(), r.Method, r.URL, body, at))
 		r.Header.Set("X-Ovh-Application", o.keys.Application.Reveal())
 		r.Header.Set("X-Ovh-Consumer", o.keys.Consumer.Reveal())

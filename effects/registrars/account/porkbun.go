@@ -84,8 +84,9 @@ func (p *porkbun) Read(ctx context.Context, domain string) (delegation.Delegatio
 	if err := p.ask(ctx, path("domain", "getNs", domain), nil, false, &servers); err != nil {
 		return d, err
 	}
-	for _, name := range servers.NS {
-		d.Servers = append(d.Servers, delegation.Name(name))
+	var err error
+	if d.Servers, err = readServers(servers.NS); err != nil {
+		return d, p.malformed(call{method: http.MethodPost, path: path("domain", "getNs", domain)}, err)
 	}
 	if err := p.readHosts(ctx, &d); err != nil {
 		return d, err
@@ -98,7 +99,10 @@ func (p *porkbun) Read(ctx context.Context, domain string) (delegation.Delegatio
 		return d, err
 	}
 	list := map[string]porkbunDS{}
-	if len(records.List) > 0 && string(records.List) != "[]" {
+	if len(records.List) == 0 {
+		return d, p.malformed(call{method: http.MethodPost, path: at}, errors.New("there are no records in the answer, not even none"))
+	}
+	if string(records.List) != "[]" {
 		if err := json.Unmarshal(records.List, &list); err != nil {
 			return d, p.malformed(call{method: http.MethodPost, path: at}, err)
 		}

@@ -2,7 +2,7 @@ package account
 
 import (
 	"crypto/hmac"
-	"crypto/sha1" //nolint:gosec // RFC 6238 has it so
+	"crypto/sha1"
 	"encoding/base32"
 	"encoding/binary"
 	"errors"

@@ -139,6 +139,9 @@ func (t *transIP) Read(ctx context.Context, domain string) (delegation.Delegatio
 	if err := t.ask(ctx, at, &servers); err != nil {
 		return d, err
 	}
+	if servers.List == nil {
+		return d, t.malformed(at, errors.New("there are no name servers in the answer"))
+	}
 	for _, server := range servers.List {
 		host, err := addresses(server.Hostname, server.IPv4, server.IPv6)
 		if err != nil {
@@ -155,6 +158,9 @@ func (t *transIP) Read(ctx context.Context, domain string) (delegation.Delegatio
 	at.path = path("domains", domain, "dnssec")
 	if err := t.ask(ctx, at, &keys); err != nil {
 		return d, err
+	}
+	if keys.List == nil {
+		return d, t.malformed(at, errors.New("there are no keys in the answer, not even none"))
 	}
 	for _, k := range keys.List {
 		key, err := dnssec.ReadKey(k.Flags, k.Algorithm, k.Public)

@@ -166,18 +166,18 @@ func openproviderHosts(r *Registry, handle func(string, func(*http.Request) (any
 		}
 		return map[string]any{"results": results, "total": len(results)}, nil
 	})
-	set := func(request *http.Request, known bool) (any, error) {
+	set := func(request *http.Request, known bool) error {
 		var body openproviderServer
 		if err := take(request, &body); err != nil {
-			return nil, err
+			return err
 		}
 		if known && request.PathValue("name") != body.Name {
-			return nil, errInvalid
+			return errInvalid
 		}
-		return nil, r.setHost(body.Name, body.addresses(), known)
+		return r.setHost(body.Name, body.addresses(), known)
 	}
-	handle("POST dns/nameservers", func(request *http.Request) (any, error) { return set(request, false) })
-	handle("PUT dns/nameservers/{name}", func(request *http.Request) (any, error) { return set(request, true) })
+	handle("POST dns/nameservers", func(request *http.Request) (any, error) { return nil, set(request, false) })
+	handle("PUT dns/nameservers/{name}", func(request *http.Request) (any, error) { return nil, set(request, true) })
 	handle("DELETE dns/nameservers/{name}", func(request *http.Request) (any, error) {
 		return nil, r.removeHost(request.PathValue("name"))
 	})

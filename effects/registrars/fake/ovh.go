@@ -1,7 +1,7 @@
 package fake
 
 import (
-	"crypto/sha1" //nolint:gosec // OVH signs with it
+	"crypto/sha1"
 	"fmt"
 	"io"
 	"maps"
@@ -34,7 +34,7 @@ func ovhSigned(request *http.Request, body []byte) bool {
 	if age := time.Since(time.Unix(seconds, 0)) + ovhAhead; err != nil || age.Abs() > time.Minute {
 		return false
 	}
-	sum := sha1.Sum(fmt.Appendf(nil, "%s+%s+%s+http://%s%s+%s+%s", //nolint:gosec // as above
+	sum := sha1.Sum(fmt.Appendf(nil, "%s+%s+%s+http://%s%s+%s+%s",
 		ovhSecret, ovhConsumer, request.Method, request.Host, request.URL.RequestURI(), body, at))
 	return request.Header.Get("X-Ovh-Application") == ovhApplication && request.Header.Get("X-Ovh-Consumer") == ovhConsumer &&
 		request.Header.Get("X-Ovh-Signature") == fmt.Sprintf("$1$%x", sum)
@@ -99,7 +99,7 @@ func ovh(r *Registry) http.Handler {
 		state.kind = body.Type
 		return nil
 	})
-	handle("GET /task/{id}", func(w http.ResponseWriter, request *http.Request) error {
+	handle("GET /task/{id}", func(w http.ResponseWriter, _ *http.Request) error {
 		_, done := r.look()
 		reply(w, http.StatusOK, map[string]any{"id": 1, "status": map[bool]string{true: "done", false: "doing"}[done], "function": "x"})
 		return nil

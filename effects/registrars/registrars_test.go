@@ -115,6 +115,15 @@ func (s *scene) expect(verb string, code report.Code, says string) {
 	}
 }
 
+// zones changes what the name servers say while they serve.
+func (s *scene) zones(change func()) {
+	s.first.Lock()
+	defer s.first.Unlock()
+	s.second.Lock()
+	defer s.second.Unlock()
+	change()
+}
+
 // unsigned says that the domain is not signed.
 func (s *scene) unsigned() { s.variables["DELEGATION_DNSKEY"] = "none" }
 
@@ -193,9 +202,7 @@ func TestEveryRegistrarChangesKeysAndAddresses(t *testing.T) {
 		s.expect("apply", report.Healthy, "")
 		next, err := fake.NewKey(domain, true)
 		assert.NilError(t, err)
-		for _, zone := range []*fake.Zone{s.first, s.second} {
-			zone.Keys = append(zone.Keys, next)
-		}
+		s.zones(func() { s.first.Keys, s.second.Keys = append(s.first.Keys, next), append(s.second.Keys, next) })
 		s.variables["DELEGATION_DNSKEY"] = s.key.Data() + "\n" + next.Data()
 		s.expect("apply", report.Healthy, "")
 		s.expect("verify", report.Healthy, "")
@@ -253,7 +260,7 @@ func TestTheNameServersAreAskedFirst(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t, "gandi")
-			c.change(s)
+			s.zones(func() { c.change(s) })
 			s.expect("apply", c.code, c.says)
 			assert.Equal(t, len(s.registry.Writes()), 0)
 		})
@@ -266,7 +273,7 @@ func TestTheNameServersAreAskedFirst(t *testing.T) {
 	})
 	t.Run("an answer that does not fit", func(t *testing.T) {
 		s := newScene(t, "gandi")
-		s.first.Truncated = true
+		s.zones(func() { s.first.Truncated = true })
 		s.expect("apply", report.Healthy, "")
 	})
 }
@@ -278,7 +285,7 @@ func TestKeysDoNotStayBehind(t *testing.T) {
 	// The domain is to move to servers that sign with keys of their own.
 	other, err := fake.NewKey(domain, true)
 	assert.NilError(t, err)
-	s.first.Keys = []*fake.SigningKey{other}
+	s.zones(func() { s.first.Keys = []*fake.SigningKey{other} })
 	s.variables["DELEGATION_NAME_SERVERS"] = "ns1 127.0.0.11"
 	for _, key := range []string{other.Data(), "none"} {
 		s.variables["DELEGATION_DNSKEY"] = key
@@ -292,7 +299,7 @@ func TestKeysDoNotStayBehind(t *testing.T) {
 	assert.Equal(t, len(s.registry.Writes()), writes)
 	s.variables["DELEGATION_NAME_SERVERS"] = "ns1 127.0.0.11"
 	// With both keys, it may move.
-	s.first.Keys = []*fake.SigningKey{other, s.key}
+	s.zones(func() { s.first.Keys = []*fake.SigningKey{other, s.key} })
 	s.variables["DELEGATION_DNSKEY"] = other.Data()
 	s.expect("apply", report.Healthy, "")
 }
@@ -434,7 +441,7 @@ func TestVerify(t *testing.T) {
 			if strings.Contains(c.name, "says nothing") {
 				s.variables["DELEGATION_TIMEOUT"] = "1s"
 			}
-			c.change(s)
+			s.zones(func() { c.change(s) })
 			s.expect("verify", c.code, c.says)
 		})
 	}
@@ -449,7 +456,7 @@ func TestVerifyWaits(t *testing.T) {
 	s := newScene(t, "gandi")
 	s.expect("apply", report.Healthy, "")
 	zone := s.second
-	zone.Servers = []string{"ns1.example.org"}
+	s.zones(func() { zone.Servers = []string{"ns1.example.org"} })
 	s.variables["DELEGATION_TIMEOUT"] = "1m"
 	s.heard = func(text string) {
 		if strings.Contains(text, "not yet") {

@@ -1,12 +1,16 @@
 package authority
 
 import (
+	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/cloudflare/circl/sign/ed448"
 	"github.com/miekg/dns"
 	"gotest.tools/v3/assert"
 
@@ -80,7 +84,9 @@ func TestWhatAParentSays(t *testing.T) {
 	says, err = a.Parent(t.Context(), Server{Address: netip.MustParseAddr("127.0.0.2")}, "example.org")
 	assert.NilError(t, err)
 	assert.Assert(t, says.Both)
+	zone.Lock()
 	zone.Lame = true
+	zone.Unlock()
 	_, err = a.Parent(t.Context(), Server{Address: netip.MustParseAddr("127.0.0.2")}, "example.org")
 	assert.ErrorContains(t, err, "127.0.0.2 does not serve the parent zone of example.org: it answers REFUSED")
 }
@@ -115,4 +121,39 @@ func TestKeysThatSign(t *testing.T) {
 	child, err = a.Child(t.Context(), Server{Address: netip.MustParseAddr("127.0.0.1")}, "example.org")
 	assert.NilError(t, err)
 	assert.Equal(t, len(child.Keys)-len(child.Signing), 2, "a signature of the past is none")
+}
+
+// TestSignaturesOfEd448 shows that a signature holds for what it is of, and for
+// nothing else. That it is the one of RFC 8080 is shown beside Knot, which signs so.
+func TestSignaturesOfEd448(t *testing.T) {
+	public, private, err := ed448.GenerateKey(rand.Reader)
+	assert.NilError(t, err)
+	key := &dns.DNSKEY{
+		Hdr:   dns.RR_Header{Name: "Example.org.", Rrtype: dns.TypeDNSKEY, Class: dns.ClassINET, Ttl: 60},
+		Flags: 257, Protocol: 3, Algorithm: dns.ED448, PublicKey: base64.StdEncoding.EncodeToString(public),
+	}
+	other, err := fake.NewKey("example.org", true)
+	assert.NilError(t, err)
+	now := time.Now()
+	signature := &dns.RRSIG{
+		Hdr:         dns.RR_Header{Name: "example.org.", Rrtype: dns.TypeRRSIG, Class: dns.ClassINET, Ttl: 60},
+		TypeCovered: dns.TypeDNSKEY, Algorithm: dns.ED448, Labels: 2, OrigTtl: 60, KeyTag: key.KeyTag(), SignerName: "example.org.",
+		Inception: uint32(now.Add(-time.Hour).Unix()), Expiration: uint32(now.Add(time.Hour).Unix()),
+	}
+	set := []dns.RR{key, other.DNSKEY}
+	signed, err := signedData(signature, set)
+	assert.NilError(t, err)
+	signature.Signature = base64.StdEncoding.EncodeToString(ed448.Sign(private, signed, ""))
+	signing := func(records ...dns.RR) int {
+		_, signing, err := keysOf(append(records, signature), "example.org", now)
+		assert.NilError(t, err)
+		return len(signing)
+	}
+	assert.Equal(t, signing(key, other.DNSKEY), 1)
+	assert.Equal(t, signing(other.DNSKEY, key), 1, "the order of records is none")
+	assert.Equal(t, signing(key), 0, "of a smaller set")
+	signature.OrigTtl = 61
+	assert.Equal(t, signing(key, other.DNSKEY), 0, "of other data")
+	signature.OrigTtl, signature.Signature = 60, "AAAA"
+	assert.Equal(t, signing(key, other.DNSKEY), 0, "of no signature")
 }

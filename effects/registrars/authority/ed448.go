@@ -11,15 +11,23 @@ import (
 	"github.com/miekg/dns"
 )
 
-// verifiedEd448 checks a signature of a set of keys by Ed448, which package dns
-// can't: it is over the signature's own data without its last field, then every
-// record in canonical form and order (RFC 4034 section 3.1.8.1, RFC 8080).
+// verifiedEd448 checks a signature of a set of keys by Ed448 (RFC 8080), which
+// package dns can't.
 func verifiedEd448(signature *dns.RRSIG, key *dns.DNSKEY, set []dns.RR) bool {
+	signed, err := signedData(signature, set)
+	given, bad := base64.StdEncoding.DecodeString(signature.Signature)
+	return err == nil && bad == nil && len(public(key)) == ed448.PublicKeySize && ed448.Verify(public(key), signed, given, "")
+}
+
+// signedData is what a signature is made of: its own data without its last field,
+// then every record of the set in canonical form and order (RFC 4034 sections
+// 3.1.8.1 and 6).
+func signedData(signature *dns.RRSIG, set []dns.RR) ([]byte, error) {
 	signer, err := pack(&dns.NS{
 		Hdr: dns.RR_Header{Name: ".", Rrtype: dns.TypeNS, Class: dns.ClassINET}, Ns: strings.ToLower(signature.SignerName),
 	})
 	if err != nil {
-		return false
+		return nil, err
 	}
 	const header = 11 // of a record of the root: its name of one byte and ten more
 	var signed bytes.Buffer
@@ -35,21 +43,18 @@ func verifiedEd448(signature *dns.RRSIG, key *dns.DNSKEY, set []dns.RR) bool {
 		record.Header().Name, record.Header().Ttl = strings.ToLower(record.Header().Name), signature.OrigTtl
 		packed, err := pack(record)
 		if err != nil {
-			return false
+			return nil, err
 		}
 		records = append(records, packed)
 	}
-	// The headers are alike up to the length of the data, by which the order of the
-	// data goes too where one is the beginning of another.
+	// They are in the order of their data, whose length stands before it.
 	slices.SortFunc(records, func(a, b []byte) int {
-		at := len(a) - rdlength(a)
-		return bytes.Compare(a[at:], b[at:])
+		return bytes.Compare(a[len(a)-rdlength(a):], b[len(b)-rdlength(b):])
 	})
 	for _, record := range records {
 		signed.Write(record)
 	}
-	given, err := base64.StdEncoding.DecodeString(signature.Signature)
-	return err == nil && len(public(key)) == ed448.PublicKeySize && ed448.Verify(public(key), signed.Bytes(), given, "")
+	return signed.Bytes(), nil
 }
 
 // pack writes a record without compression.

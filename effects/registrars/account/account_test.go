@@ -35,7 +35,7 @@ func fast(limit time.Duration) Options { return Options{Limit: limit, Pause: tim
 func TestAnswersThatAreNotBelieved(t *testing.T) {
 	for _, body := range []string{
 		"", "null", "{}", "[]", "[null]", "<html>", `{"nameservers":null}`, `{"nameservers":[{"hostname":"x y"}]}`, `"text"`, "1", `["no name"]`, `[""]`,
-		`{"code":0}`, `{"code":0,"data":null}`, `{"code":0,"data":{}}`, `{"code":0,"data":{"results":[{"id":1,"domain":{"name":"example","extension":"org"}}]}}`,
+		`{"nameservers":[{"hostname":"a.example.net"}]}`, `{"code":0}`, `{"code":0,"data":null}`, `{"code":0,"data":{}}`, `{"code":0,"data":{"results":[{"id":1,"domain":{"name":"example","extension":"org"}}]}}`,
 		`{"code":1000}`, `{"code":1000,"resData":[]}`, `{"code":1000,"resData":{"ns":["x"]}}`, `{"code":"1000"}`,
 		`{"status":"SUCCESS"}`, `{"status":"SUCCESS","ns":[""]}`, `{"status":"SUCCESS","ns":["a.example.net"]}`, `{"status":"success"}`,
 		`{"status":"SUCCESS","ns":["a.example.net"],"records":{"1":{"keyTag":"x"}}}`, `{"status":"SUCCESS","ns":["a.example.net"],"records":[],"hosts":[["x"]]}`,

@@ -103,6 +103,12 @@ func TestAnAnswerToAnotherQuestion(t *testing.T) {
 	assert.Assert(t, silent, "%v", err)
 }
 
+func TestAnAnswerFromHearsay(t *testing.T) {
+	a := asker(t, map[string]dns.Handler{"127.0.0.1": resolver(map[string][]string{"example.org. NS": {"example.org. 60 IN NS a.example.net."}})})
+	_, err := a.Child(t.Context(), Server{Address: netip.MustParseAddr("127.0.0.1")}, "example.org")
+	assert.ErrorContains(t, err, "127.0.0.1 does not serve example.org: its answer is not authoritative")
+}
+
 func TestKeysThatSign(t *testing.T) {
 	first, err := fake.NewKey("example.org", true)
 	assert.NilError(t, err)

@@ -14,6 +14,7 @@ type Group struct {
 	Effects     []string
 	Machines    []Machine
 	Zones       []Zone // that the group fills
+	Delegations []Delegation
 	Source      Source
 }
 

@@ -129,6 +129,11 @@ func (Checks) IntegrationsStateBackend(ctx context.Context) error {
 // EffectsDns publishes zones to a BIND, a Knot and a PowerDNS, spoils them, and breaks the way there.
 func (Checks) EffectsDns(ctx context.Context) error { return run(ctx, "checks-effects-dns") } //nolint:revive // Mage makes the target of it
 
+// EffectsRegistrars delegates signed domains at every registrar's stand-in, from a zone of BIND's, and refuses what would take them off the net.
+func (Checks) EffectsRegistrars(ctx context.Context) error {
+	return run(ctx, "checks-effects-registrars")
+}
+
 // Guests boots, cuts, kills and cleans up test machines.
 func (Checks) Guests(ctx context.Context) error { return run(ctx, "checks-guests") }
 

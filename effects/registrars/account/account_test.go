@@ -1,0 +1,169 @@
+package account
+
+import (
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"fediversity.eu/slipway/effects/registrars/delegation"
+	"fediversity.eu/slipway/targets/env"
+)
+
+// serve answers every call with what answer gives.
+func serve(t *testing.T, answer http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.URL
+}
+
+func fast(limit time.Duration) Options { return Options{Limit: limit, Pause: time.Millisecond} }
+
+// TestAnswersThatAreNotBelieved gives every client answers that are well-formed
+// HTTP and not what the API says: none of them may pass for an empty delegation.
+func TestAnswersThatAreNotBelieved(t *testing.T) {
+	for _, body := range []string{
+		"", "null", "{}", "[]", "[null]", "<html>", `{"nameservers":null}`, `{"nameservers":[{"hostname":"x y"}]}`, `"text"`, "1", `["no name"]`, `[""]`,
+		`{"nameservers":[{"hostname":"a.example.net"}]}`, `{"code":0}`, `{"code":0,"data":null}`, `{"code":0,"data":{}}`, `{"code":0,"data":{"results":[{"id":1,"domain":{"name":"example","extension":"org"}}]}}`,
+		`{"code":1000}`, `{"code":1000,"resData":[]}`, `{"code":1000,"resData":{"ns":["x"]}}`, `{"code":"1000"}`,
+		`{"status":"SUCCESS"}`, `{"status":"SUCCESS","ns":[""]}`, `{"status":"SUCCESS","ns":["a.example.net"]}`, `{"status":"success"}`,
+		`{"status":"SUCCESS","ns":["a.example.net"],"records":{"1":{"keyTag":"x"}}}`, `{"status":"SUCCESS","ns":["a.example.net"],"records":[],"hosts":[["x"]]}`,
+	} {
+		url := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, body) })
+		secret := env.NewSecret("secret")
+		in := &openprovider{caller: newCaller("openprovider", Options{Base: url, Limit: time.Second}), token: "token", ids: map[string]int64{}}
+		in.judge = judgeEnvelope
+		unlocked := &inwx{caller: newCaller("inwx", Options{Base: url, Limit: time.Second}), in: true}
+		unlocked.judge = judgeINWX
+		for name, account := range map[string]Account{
+			"gandi": Gandi(GandiKeys{URL: env.URL(url), Token: secret}, fast(time.Second)),
+			"ovh":   OVH(OVHKeys{URL: env.URL(url)}, fast(time.Second)), "porkbun": Porkbun(PorkbunKeys{URL: env.URL(url)}, fast(time.Second)),
+			"transip":      &transIP{caller: newCaller("transip", Options{Base: url, Limit: time.Second}), token: "token"},
+			"openprovider": in, "inwx": unlocked,
+		} {
+			if name == "gandi" && body == "[]" {
+				continue // that is an empty delegation
+			}
+			_, err := account.Read(t.Context(), "example.org")
+			failed, ok := errors.AsType[*Error](err)
+			assert.Assert(t, ok, "%s believes %s: %v", name, body, err)
+			// A code that another API has is a refusal here.
+			assert.Assert(t, failed.Class == Malformed || name == "openprovider" || name == "inwx" && failed.Class == Invalid, "%s of %s: %v", name, body, err)
+			assert.Assert(t, !account.Changed())
+		}
+	}
+}
+
+func TestHowLongIsWaited(t *testing.T) {
+	t.Run("as long as the registrar asks for", func(t *testing.T) {
+		var calls atomic.Int64
+		var second atomic.Int64
+		began := time.Now()
+		url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			if calls.Add(1) == 1 {
+				w.Header().Set("Retry-After", "1")
+				w.WriteHeader(http.StatusTooManyRequests)
+				return
+			}
+			second.CompareAndSwap(0, int64(time.Since(began)))
+			_, _ = fmt.Fprint(w, "[]")
+		})
+		_, err := Gandi(GandiKeys{URL: env.URL(url)}, fast(10*time.Second)).Read(t.Context(), "example.org")
+		assert.NilError(t, err)
+		assert.Assert(t, time.Duration(second.Load()) >= time.Second, "it came back after %s", time.Duration(second.Load()))
+	})
+	t.Run("not if that is longer than we may", func(t *testing.T) {
+		url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "3000")
+			w.WriteHeader(http.StatusTooManyRequests)
+		})
+		_, err := Gandi(GandiKeys{URL: env.URL(url)}, fast(10*time.Second)).Read(t.Context(), "example.org")
+		failed, ok := errors.AsType[*Error](err)
+		assert.Assert(t, ok && failed.Class == Unavailable && failed.Status == 429, "%v", err)
+	})
+	t.Run("not at all for somebody who is not there", func(t *testing.T) {
+		server := httptest.NewServer(http.NotFoundHandler())
+		server.Close()
+		_, err := Gandi(GandiKeys{URL: env.URL(server.URL)}, fast(20*time.Millisecond)).Read(t.Context(), "example.org")
+		failed, ok := errors.AsType[*Error](err)
+		assert.Assert(t, ok && failed.Class == Unavailable && failed.Status == 0, "%v", err)
+	})
+}
+
+func TestWhetherAChangeWasMade(t *testing.T) {
+	want := delegation.Delegation{Domain: "example.org", Servers: []string{"a.example.net"}}
+	for _, c := range []struct {
+		name    string
+		answer  http.HandlerFunc
+		changed bool
+		calls   int64
+	}{
+		{"taken", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "{}") }, true, 1},
+		{"not taken", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }, false, 1},
+		{"an error of the registrar", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, true, 1},
+		{"a line that was cut", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, true, 1},
+		{"sent elsewhere", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "http://127.0.0.1:1/")
+			w.WriteHeader(http.StatusFound)
+		}, true, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var calls atomic.Int64
+			url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				calls.Add(1)
+				c.answer(w, r)
+			})
+			account := Gandi(GandiKeys{URL: env.URL(url)}, fast(50*time.Millisecond))
+			err := account.SetServers(t.Context(), want)
+			assert.Equal(t, err == nil, c.name == "taken", "%v", err)
+			assert.Equal(t, account.Changed(), c.changed)
+			assert.Equal(t, calls.Load(), c.calls, "a change is not repeated where it may have been made")
+		})
+	}
+	t.Run("too many at once", func(t *testing.T) {
+		var calls atomic.Int64
+		url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			if calls.Add(1) < 3 {
+				w.WriteHeader(http.StatusTooManyRequests)
+			}
+		})
+		account := Gandi(GandiKeys{URL: env.URL(url)}, fast(10*time.Second))
+		assert.NilError(t, account.SetServers(t.Context(), want))
+		assert.Equal(t, calls.Load(), int64(3), "it was certainly not made, so it is tried again")
+	})
+}
+
+func TestAnAnswerWithoutEnd(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			if _, err := fmt.Fprint(w, strings.Repeat(" ", 1<<16)); err != nil {
+				return
+			}
+		}
+	})
+	_, err := Gandi(GandiKeys{URL: env.URL(url)}, fast(10*time.Second)).Read(t.Context(), "example.org")
+	assert.ErrorContains(t, err, "the answer has more than")
+}
+
+func TestWhatAnErrorRepeats(t *testing.T) {
+	text := (&Error{Registrar: "gandi", Call: "GET /x", Class: Invalid, Status: 400, Message: "two\nlines\x1b[31m " + strings.Repeat("long ", 200)}).Error()
+	assert.Assert(t, strings.HasPrefix(text, "gandi: GET /x: not taken (HTTP 400): two lines"), text)
+	assert.Assert(t, len(text) < 400 && !strings.Contains(text, "\n"), text)
+}
+
+func TestKeysOfTransIP(t *testing.T) {
+	for _, text := range []string{"text", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("no key")}))} {
+		assert.ErrorContains(t, TransIPKeys{Key: env.NewSecret(text)}.Check(), "TRANSIP_KEY is")
+	}
+}

@@ -18,3 +18,9 @@ type Effect interface {
 	// Task makes one run of a verb, one of Verbs.
 	Task(group groups.Group, verb string) task.Task
 }
+
+// Checker is an effect that can tell what is wrong with what a group declares for
+// it, before there are any coordinates.
+type Checker interface {
+	Check(group groups.Group) error
+}

@@ -37,26 +37,26 @@ func (Operator) AllVerify(ctx context.Context) error { return run(ctx, "operator
 // Combined is short for operator-combined-apply.
 func (Operator) Combined(ctx context.Context) error { return run(ctx, "operator-combined") }
 
-// CombinedApply deploys and judges all of operator in order of dependency by ssh.
+// CombinedApply deploys and judges all of operator in order of dependency, effects included by ssh.
 func (Operator) CombinedApply(ctx context.Context) error { return run(ctx, "operator-combined-apply") }
 
-// CombinedBuild builds the system of all of operator in order of dependency by ssh.
+// CombinedBuild builds the system of all of operator in order of dependency, effects included by ssh.
 func (Operator) CombinedBuild(ctx context.Context) error { return run(ctx, "operator-combined-build") }
 
-// CombinedGenerations lists the generations of all of operator in order of dependency by ssh.
+// CombinedGenerations lists the generations of all of operator in order of dependency, effects included by ssh.
 func (Operator) CombinedGenerations(ctx context.Context) error {
 	return run(ctx, "operator-combined-generations")
 }
 
-// CombinedPlan shows what apply would change on all of operator in order of dependency by ssh.
+// CombinedPlan shows what apply would change on all of operator in order of dependency, effects included by ssh.
 func (Operator) CombinedPlan(ctx context.Context) error { return run(ctx, "operator-combined-plan") }
 
-// CombinedRollback goes back to a generation of all of operator in order of dependency by ssh.
+// CombinedRollback goes back to a generation of all of operator in order of dependency, effects included by ssh.
 func (Operator) CombinedRollback(ctx context.Context) error {
 	return run(ctx, "operator-combined-rollback")
 }
 
-// CombinedVerify judges without changing all of operator in order of dependency by ssh.
+// CombinedVerify judges without changing all of operator in order of dependency, effects included by ssh.
 func (Operator) CombinedVerify(ctx context.Context) error {
 	return run(ctx, "operator-combined-verify")
 }
@@ -64,8 +64,46 @@ func (Operator) CombinedVerify(ctx context.Context) error {
 // Db builds the NixOS system of operator's db and prints its store path.
 func (Operator) Db(ctx context.Context) error { return run(ctx, "operator-db") }
 
+// Dns is short for operator-dns-apply.
+func (Operator) Dns(ctx context.Context) error { return run(ctx, "operator-dns") }
+
+// DnsApply publishes operator's dns: the zones of a group, with OctoDNS.
+func (Operator) DnsApply(ctx context.Context) error { return run(ctx, "operator-dns-apply") }
+
+// DnsDump prints what the servers hold of operator's dns: the zones of a group, with OctoDNS.
+func (Operator) DnsDump(ctx context.Context) error { return run(ctx, "operator-dns-dump") }
+
+// DnsPlan shows what apply would change in operator's dns: the zones of a group, with OctoDNS.
+func (Operator) DnsPlan(ctx context.Context) error { return run(ctx, "operator-dns-plan") }
+
+// DnsValidate checks, without asking a server, operator's dns: the zones of a group, with OctoDNS.
+func (Operator) DnsValidate(ctx context.Context) error { return run(ctx, "operator-dns-validate") }
+
 // Forge builds the NixOS system of operator's forge and prints its store path.
 func (Operator) Forge(ctx context.Context) error { return run(ctx, "operator-forge") }
+
+// Registrars is short for operator-registrars-apply.
+func (Operator) Registrars(ctx context.Context) error { return run(ctx, "operator-registrars") }
+
+// RegistrarsApply changes what differs in operator's registrars: have a registrar delegate the domains: name servers, their addresses, DNSSEC keys.
+func (Operator) RegistrarsApply(ctx context.Context) error {
+	return run(ctx, "operator-registrars-apply")
+}
+
+// RegistrarsPlan shows what apply would change in operator's registrars: have a registrar delegate the domains: name servers, their addresses, DNSSEC keys.
+func (Operator) RegistrarsPlan(ctx context.Context) error {
+	return run(ctx, "operator-registrars-plan")
+}
+
+// RegistrarsValidate checks, and shows, what is declared of operator's registrars: have a registrar delegate the domains: name servers, their addresses, DNSSEC keys.
+func (Operator) RegistrarsValidate(ctx context.Context) error {
+	return run(ctx, "operator-registrars-validate")
+}
+
+// RegistrarsVerify asks the servers of the parent zone and of the domain until they agree on operator's registrars: have a registrar delegate the domains: name servers, their addresses, DNSSEC keys.
+func (Operator) RegistrarsVerify(ctx context.Context) error {
+	return run(ctx, "operator-registrars-verify")
+}
 
 // SshAll is short for operator-ssh-all-apply.
 func (Operator) SshAll(ctx context.Context) error { return run(ctx, "operator-ssh-all") }
@@ -95,32 +133,32 @@ func (Operator) SshAllVerify(ctx context.Context) error { return run(ctx, "opera
 // SshCombined is short for operator-ssh-combined-apply.
 func (Operator) SshCombined(ctx context.Context) error { return run(ctx, "operator-ssh-combined") }
 
-// SshCombinedApply deploys and judges all of operator in order of dependency by ssh.
+// SshCombinedApply deploys and judges all of operator in order of dependency, effects included by ssh.
 func (Operator) SshCombinedApply(ctx context.Context) error {
 	return run(ctx, "operator-ssh-combined-apply")
 }
 
-// SshCombinedBuild builds the system of all of operator in order of dependency by ssh.
+// SshCombinedBuild builds the system of all of operator in order of dependency, effects included by ssh.
 func (Operator) SshCombinedBuild(ctx context.Context) error {
 	return run(ctx, "operator-ssh-combined-build")
 }
 
-// SshCombinedGenerations lists the generations of all of operator in order of dependency by ssh.
+// SshCombinedGenerations lists the generations of all of operator in order of dependency, effects included by ssh.
 func (Operator) SshCombinedGenerations(ctx context.Context) error {
 	return run(ctx, "operator-ssh-combined-generations")
 }
 
-// SshCombinedPlan shows what apply would change on all of operator in order of dependency by ssh.
+// SshCombinedPlan shows what apply would change on all of operator in order of dependency, effects included by ssh.
 func (Operator) SshCombinedPlan(ctx context.Context) error {
 	return run(ctx, "operator-ssh-combined-plan")
 }
 
-// SshCombinedRollback goes back to a generation of all of operator in order of dependency by ssh.
+// SshCombinedRollback goes back to a generation of all of operator in order of dependency, effects included by ssh.
 func (Operator) SshCombinedRollback(ctx context.Context) error {
 	return run(ctx, "operator-ssh-combined-rollback")
 }
 
-// SshCombinedVerify judges without changing all of operator in order of dependency by ssh.
+// SshCombinedVerify judges without changing all of operator in order of dependency, effects included by ssh.
 func (Operator) SshCombinedVerify(ctx context.Context) error {
 	return run(ctx, "operator-ssh-combined-verify")
 }

@@ -92,7 +92,7 @@ func (d *declared) Check(environment env.Environment) error {
 
 // Check says everything that is wrong with the zones that a group declares, as
 // far as it shows without coordinates: each machine is taken to have addresses.
-func Check(group groups.Group) error {
+func (*Effect) Check(group groups.Group) error {
 	nodes := make([]node, 0, len(group.Machines))
 	var faults []error
 	for i, machine := range group.Machines {

@@ -187,7 +187,7 @@ func TestDeclaredGroupsAreChecked(t *testing.T) {
 			{Name: "db", Addresses: []string{"192.0.2.1", "192.0.2.1"}},
 		},
 	}
-	err := Check(group)
+	err := New().Check(group)
 	for _, want := range []string{`machine web: the address "127.0.0.1" nobody else can reach`, "an alias of nobody.example.org.", "machine db: its list of addresses has 192.0.2.1 twice"} {
 		assert.Check(t, cmp.ErrorContains(err, want))
 	}

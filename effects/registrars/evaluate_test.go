@@ -78,7 +78,7 @@ func TestWhatIsDeclaredWrongly(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			group := declared(c.change)
-			for what, err := range map[string]error{"declared": Check(group), "evaluated": evaluated(t, group, nil)} {
+			for what, err := range map[string]error{"declared": New().Check(group), "evaluated": evaluated(t, group, nil)} {
 				assert.Equal(t, report.CodeOf(err), report.Usage, what)
 				assert.ErrorContains(t, err, c.says, what)
 			}
@@ -116,7 +116,7 @@ func TestWhatIsDeclaredWell(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			group := declared(c.change)
-			assert.NilError(t, Check(group))
+			assert.NilError(t, New().Check(group))
 			assert.NilError(t, evaluated(t, group, nil))
 			assert.Equal(t, len(newEvaluation(group).coordinates()), 0, "nothing is left open")
 		})
@@ -128,7 +128,7 @@ func TestAllFaultsAreSaidAtOnce(t *testing.T) {
 		d.Registrar, d.DNSKEY, d.NameServers[0].Addresses = "foo", []string{"x"}, nil
 	})
 	group.Delegations = append(group.Delegations, group.Delegations[0], groups.Delegation{Domain: "-"})
-	err := Check(group)
+	err := New().Check(group)
 	for _, says := range []string{"unknown registrar", "DNSKEY 1", "ns1.example.net is below", "example.net: delegated twice", `-: "-" is no host name`} {
 		assert.ErrorContains(t, err, says)
 	}
@@ -144,7 +144,7 @@ func TestWhatIsOpenComesFromCoordinates(t *testing.T) {
 		changed[variable] = value
 		return changed
 	}
-	assert.NilError(t, Check(open), "what is open is not wrong")
+	assert.NilError(t, New().Check(open), "what is open is not wrong")
 	assert.NilError(t, evaluated(t, open, all))
 	assert.ErrorContains(t, evaluated(t, open, with("REGISTRAR", "foo")), "one of gandi, inwx, openprovider, ovh, porkbun, transip")
 	assert.ErrorContains(t, evaluated(t, open, with("REGISTRAR", "")), "REGISTRAR")

@@ -62,7 +62,7 @@ func (*Effect) Task(group groups.Group, verb string) task.Task {
 
 // Check finds what is wrong with what a group declares, whatever its coordinates
 // will be: an unknown registrar, a malformed key. The error names every fault.
-func Check(group groups.Group) error {
+func (*Effect) Check(group groups.Group) error {
 	e := newEvaluation(group)
 	e.declared = true
 	_, err := e.evaluate()

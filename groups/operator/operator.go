@@ -12,14 +12,16 @@ import (
 //go:embed *.nix site
 var tree embed.FS
 
-// Group is the operator's machines: a static site, and a Forgejo with its
-// database.
+// Group is the operator's machines, a static site and a Forgejo with its
+// database, and the domain that they live under.
 func Group() groups.Group {
 	return groups.Group{
 		Name:        "operator",
 		Description: "services that an operator runs for other people",
 		Methods:     []string{"ssh"},
+		Effects:     []string{"dns", "registrars"},
 		Zones:       []groups.Zone{{}},
+		Delegations: []groups.Delegation{{}},
 		Source: groups.Source{
 			Name:  "operator (baked in)",
 			Trees: map[string]fs.FS{"operator": tree, modules.Name: modules.Tree},

@@ -1,8 +1,11 @@
-// Package catalog is what this repository declares: its groups and its methods,
-// each list in one place. Everything that can be run follows from it.
+// Package catalog is what this repository declares: its groups, its methods and
+// its effects, each list in one place. Everything that can be run follows from it.
 package catalog
 
 import (
+	"fediversity.eu/slipway/effects"
+	"fediversity.eu/slipway/effects/dns"
+	"fediversity.eu/slipway/effects/registrars"
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/groups/dev"
 	"fediversity.eu/slipway/groups/hostingprovider"
@@ -21,5 +24,8 @@ func Groups() []groups.Group {
 
 // Registry makes the registry of everything that is declared.
 func Registry() (*program.Registry, error) {
-	return program.New(Groups(), []methods.Method{ssh.New(localHost{}, standIn)}, nixos.Systems(standIn))
+	return program.New(Groups(), []methods.Method{ssh.New(localHost{}, standIn)}, nixos.Systems(standIn), Effects()...)
 }
+
+// Effects lists the effects, in the order in which they follow the machines.
+func Effects() []effects.Effect { return []effects.Effect{dns.New(), registrars.New()} }

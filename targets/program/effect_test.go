@@ -1,6 +1,7 @@
 package program
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -25,6 +26,13 @@ var _ effects.Effect = fakeEffect{}
 func (e fakeEffect) Name() string                   { return e.name }
 func (e fakeEffect) Description() string            { return "has no effect" }
 func (e fakeEffect) Verbs(groups.Group) []task.Verb { return verbs(e.verbs...)(nil) }
+func (e fakeEffect) Check(groups.Group) error {
+	if e.name == "bad" {
+		return errors.New("a name is wrong")
+	}
+	return nil
+}
+
 func (e fakeEffect) Task(_ groups.Group, verb string) task.Task {
 	return &work{method: e.among, machine: e.name, verb: verb}
 }
@@ -94,13 +102,13 @@ func TestEffectsAreNotStartedAfterAFailure(t *testing.T) {
 func TestFaultsOfEffects(t *testing.T) {
 	ssh := newFake("ssh")
 	g := group("g", []string{"ssh"}, machine("web"), machine("dns"))
-	g.Effects = []string{"dns", "dns", "moon", "empty"}
+	g.Effects = []string{"dns", "dns", "moon", "empty", "bad"}
 	_, err := New([]groups.Group{g}, []methods.Method{ssh}, noSystem,
-		fakeEffect{"dns", []string{"apply"}, ssh}, fakeEffect{"dns", []string{"apply"}, ssh}, fakeEffect{"all", []string{"apply"}, ssh}, fakeEffect{"empty", nil, ssh})
+		fakeEffect{"dns", []string{"apply"}, ssh}, fakeEffect{"dns", []string{"apply"}, ssh}, fakeEffect{"all", []string{"apply"}, ssh}, fakeEffect{"empty", nil, ssh}, fakeEffect{"bad", []string{"apply"}, ssh})
 	for _, text := range []string{
 		`effect "dns": declared twice`, `effect "all": a reserved word`, `group "g": effect "dns": declared twice`,
-		`group "g": unknown effect "moon"; known are dns, dns, all, empty`, `effect "empty": the group declares nothing for it`,
-		`machine "dns": the name of an effect`,
+		`group "g": unknown effect "moon"; known are dns, dns, all, empty, bad`, `effect "empty": the group declares nothing for it`,
+		`machine "dns": the name of an effect`, `group "g": effect "bad": a name is wrong`,
 	} {
 		assert.ErrorContains(t, err, text)
 	}

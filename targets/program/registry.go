@@ -99,6 +99,12 @@ func (r *Registry) checkEffects(what string, group groups.Group) []error {
 			faults = append(faults, fmt.Errorf("%s: effect %q: declared twice", what, name))
 		case len(r.effects[at].Verbs(group)) == 0:
 			faults = append(faults, fmt.Errorf("%s: effect %q: the group declares nothing for it", what, name))
+		default:
+			if checker, ok := r.effects[at].(effects.Checker); ok {
+				if err := checker.Check(group); err != nil {
+					faults = append(faults, fmt.Errorf("%s: effect %q: %w", what, name, err))
+				}
+			}
 		}
 	}
 	return faults

@@ -244,7 +244,7 @@ func (n *node) outcome() string {
 			return report.NotStarted
 		}
 	}
-	return report.CodeOf(n.err).String()
+	return report.Words(n.err)
 }
 
 // ended is how and when the node ended.

@@ -18,7 +18,7 @@ func Group() groups.Group {
 	return groups.Group{
 		Name:        "operator",
 		Description: "services that an operator runs for other people",
-		Methods:     []string{"ssh"},
+		Methods:     []string{"ssh", "tf"},
 		Source: groups.Source{
 			Name:  "operator (baked in)",
 			Trees: map[string]fs.FS{"operator": tree, modules.Name: modules.Tree},

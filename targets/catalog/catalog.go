@@ -11,6 +11,7 @@ import (
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/methods/ssh"
+	"fediversity.eu/slipway/methods/tf"
 	"fediversity.eu/slipway/targets/program"
 )
 
@@ -21,5 +22,5 @@ func Groups() []groups.Group {
 
 // Registry makes the registry of everything that is declared.
 func Registry() (*program.Registry, error) {
-	return program.New(Groups(), []methods.Method{ssh.New(localHost{}, standIn)}, nixos.Systems(standIn))
+	return program.New(Groups(), []methods.Method{ssh.New(localHost{}, standIn), tf.New(localHost{}, standIn)}, nixos.Systems(standIn))
 }

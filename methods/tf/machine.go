@@ -204,7 +204,7 @@ func (m *machine) ImportState(ctx context.Context, q resource.ImportStateRequest
 		}
 	}
 	err := m.work.fail(&report.Fault{
-		Code: report.Usage, What: "import", Why: fmt.Errorf("ID %q is not this machine", q.ID), Hint: fmt.Sprintf("it is %s", names[0]),
+		Code: report.Usage, What: "import", Why: fmt.Errorf("ID %q is not this machine", q.ID), Hint: fmt.Sprintf("it is called %s", names[1]),
 	})
 	r.Diagnostics.AddError("import", err.Error())
 }

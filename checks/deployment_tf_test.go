@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -199,7 +200,8 @@ func TestDeploymentTFHosts(t *testing.T) {
 
 	t.Run("import", func(t *testing.T) {
 		wrong := w.slipway(cold, "operator-tf-web-import", "slipway_machine.web", "somebody-else")
-		assert.Equal(t, wrong.code, report.Usage)
+		assert.Equal(t, wrong.code, report.Refused)
+		assert.Assert(t, cmp.Contains(wrong.stderr, "somebody-else"))
 		taken := w.slipway(cold, "operator-tf-web-import", "slipway_machine.web", "web")
 		assert.Equal(t, taken.code, report.Healthy)
 		assert.Assert(t, !taken.record.Changed)
@@ -218,4 +220,62 @@ func TestDeploymentTFHosts(t *testing.T) {
 	adopted := w.slipway(cold, "operator-tf-web-apply")
 	assert.Equal(t, adopted.code, report.Healthy)
 	assert.Assert(t, !adopted.record.Changed, "a first run finds what is there")
+}
+
+// TestDeploymentTFLocal deploys to a machine that Slipway boots, with the state
+// backend that the program brings along.
+func TestDeploymentTFLocal(t *testing.T) {
+	if missing := guest.Missing(guest.VM); len(missing) > 0 {
+		t.Skipf("missing part: %s", missing[0])
+	}
+	w := newWorld(t)
+	w.env["TOFU_PATH"] = openTofu(t)
+	_, _, cache := given(t)
+	for name := range w.env {
+		if strings.HasPrefix(name, "SSH_") || name == "SELF_MODULE_SOURCE" || name == "DNS_DOMAIN" {
+			delete(w.env, name)
+		}
+	}
+	// A base system that is there need not be made.
+	assert.NilError(t, os.MkdirAll(w.env["CACHE_DIR"], 0o755))
+	if _, err := os.Stat(filepath.Join(cache, "guest")); err == nil {
+		assert.NilError(t, os.Symlink(filepath.Join(cache, "guest"), filepath.Join(w.env["CACHE_DIR"], "guest")))
+	}
+	t.Cleanup(func() { w.slipway(nil, "dev-ssh-local-destroy") })
+
+	nothing := w.slipway(nil, "dev-tf-local-plan")
+	assert.Equal(t, nothing.code, report.Healthy)
+	assert.Assert(t, cmp.Contains(nothing.stdout, "will be created"))
+
+	first := w.slipway(nil, "dev:tfLocalApply")
+	assert.Equal(t, first.code, report.Healthy)
+	answer, err := http.Get(strings.TrimSpace(first.stdout))
+	assert.NilError(t, err)
+	assert.NilError(t, answer.Body.Close())
+	assert.Equal(t, answer.StatusCode, http.StatusOK)
+
+	again := w.slipway(nil, "dev:tfLocal")
+	assert.Equal(t, again.code, report.Healthy)
+	assert.Assert(t, !again.record.Changed)
+	assert.Equal(t, again.stdout, first.stdout)
+	plan := w.slipway(map[string]string{"PLAN_EXIT": "detailed"}, "dev:tfLocalPlan")
+	assert.Equal(t, plan.code, report.Healthy)
+	assert.Assert(t, cmp.Contains(plan.stdout, "No changes"))
+	assert.Assert(t, cmp.Contains(w.slipway(nil, "dev:tfLocalOutput").stdout, first.record.Toplevel))
+	assert.Equal(t, w.slipway(nil, "dev:tfLocalRefresh").code, report.Healthy)
+
+	// Somebody ends the machine: the state keeps it, and apply boots it anew.
+	assert.Equal(t, w.slipway(nil, "dev-ssh-local-destroy").code, report.Healthy)
+	gone := w.slipway(map[string]string{"PLAN_EXIT": "detailed"}, "dev:tfLocalPlan")
+	assert.Equal(t, gone.code, report.RebootNeeded)
+	assert.Equal(t, gone.record.State.Plan.Change, 1)
+	back := w.slipway(nil, "dev:tfLocalApply")
+	assert.Equal(t, back.code, report.Healthy)
+	assert.Assert(t, back.record.Changed)
+
+	destroyed := w.slipway(nil, "dev:tfLocalDestroy")
+	assert.Equal(t, destroyed.code, report.Healthy)
+	_, err = os.Stat(filepath.Join(w.env["CACHE_DIR"], "machines", "dev-local"))
+	assert.Assert(t, os.IsNotExist(err), "no trace of the machine is left")
+	assert.Equal(t, w.slipway(nil, "dev:tfLocalDestroy").code, report.Healthy, "there is nothing left to destroy")
 }

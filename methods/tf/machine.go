@@ -203,8 +203,6 @@ func (m *machine) ImportState(ctx context.Context, q resource.ImportStateRequest
 			return
 		}
 	}
-	err := m.work.fail(&report.Fault{
-		Code: report.Usage, What: "import", Why: fmt.Errorf("ID %q is not this machine", q.ID), Hint: fmt.Sprintf("it is called %s", names[1]),
-	})
+	err := m.work.fail(report.Refuse("import", fmt.Errorf("ID %q is not this machine", q.ID), fmt.Sprintf("it is called %s", names[1])))
 	r.Diagnostics.AddError("import", err.Error())
 }

@@ -147,8 +147,9 @@ func (v *verbTask) result(ctx context.Context, w *work, engine *tofu.Engine, d t
 	case tofu.Import:
 		r, err = engine.Import(ctx, d, v.address.Address, v.id.ID)
 	}
+	err = w.prefer(err)
 	v.tell(w.run, r, err)
-	if err = w.prefer(err); err != nil {
+	if err != nil {
 		return err
 	}
 	switch v.verb {
@@ -162,10 +163,13 @@ func (v *verbTask) result(ctx context.Context, w *work, engine *tofu.Engine, d t
 
 // tell says what the next run of the deployment may be told.
 func (v *verbTask) tell(run *task.Run, r *tofu.Result, err error) {
-	if r == nil {
-		return
+	if r == nil || report.CodeOf(err) == report.Refused {
+		return // it may be the state of another
 	}
-	run.Record.State = &report.State{Lineage: r.Lineage, Serial: r.Serial}
+	run.Record.State = &report.State{}
+	if len(r.Objects) > 0 || err == nil && v.verb == tofu.Destroy {
+		run.Record.State.Lineage, run.Record.State.Serial = r.Lineage, r.Serial
+	}
 	if v.verb != tofu.Import {
 		p := r.Plan
 		run.Record.State.Plan = &report.Counts{Changes: p.Changed, Add: p.Add, Change: p.Change, Remove: p.Remove, Import: p.Import}
@@ -174,17 +178,20 @@ func (v *verbTask) tell(run *task.Run, r *tofu.Result, err error) {
 		run.Log.Infof("the state is detached; the next first run says STATE_PHASE=cold")
 		return
 	}
+	if len(r.Objects) == 0 {
+		return // of a first run that has come to nothing, or is only planned
+	}
 	run.Log.Infof("state: STATE_LINEAGE=%s STATE_SERIAL=%d", r.Lineage, r.Serial)
 }
 
 // planned prints a plan.
 func (v *verbTask) planned(run *task.Run, p tofu.Plan) error {
-	run.Log.Infof("plan: %s", p)
 	if _, err := fmt.Fprint(run.Out, p.Text); err != nil {
 		return err
 	}
 	if v.keys.PlanExit == "detailed" && p.Changed {
 		return &report.Fault{Code: report.RebootNeeded, Words: "changes", What: "plan", Why: errors.New(p.String())}
 	}
+	run.Log.Infof("plan: %s", p)
 	return nil
 }

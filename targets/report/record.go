@@ -84,8 +84,8 @@ type Plan struct {
 // State says where the state of a deployment is after a run, for the next one's
 // STATE_LINEAGE and STATE_SERIAL, and what OpenTofu planned over it.
 type State struct {
-	Lineage string  `json:"lineage"`
-	Serial  uint64  `json:"serial"`
+	Lineage string  `json:"lineage,omitempty"` // empty while there is no state
+	Serial  uint64  `json:"serial,omitempty"`
 	Plan    *Counts `json:"plan,omitempty"` // of verbs that make one
 }
 

@@ -173,6 +173,33 @@ func TestDeploymentTFHosts(t *testing.T) {
 		}
 	})
 
+	t.Run("stopped and killed in the middle of the switch", func(t *testing.T) {
+		w.write("operator/trivial.nix", trivial)
+		for round, end := range map[string]func(*running){
+			"stopped": func(r *running) {
+				r.stop() // SIGTERM
+				assert.Equal(t, r.wait().code, report.Terminated)
+				lock := protocol.NewLock("look")
+				assert.Equal(t, b.Lock(t.Context(), lock).Status, http.StatusOK, "the run gave its lock back")
+				b.Unlock(t.Context(), lock)
+			},
+			"killed": (*running).kill,
+		} {
+			w.write("operator/web.nix", strings.ReplaceAll(slow, "ROUND", round))
+			run := w.start(nil, "operator-tf-web-apply")
+			run.await("activating the configuration")
+			end(run)
+			w.on(g, "touch /run/go-on")
+			next := w.slipway(nil, "operator-tf-web-apply")
+			assert.Equal(t, next.code, report.Healthy, round)
+			assert.Equal(t, w.on(g, "cat /etc/round"), round)
+			assert.Assert(t, !strings.Contains(body(), "tainted"))
+			assert.Equal(t, w.slipway(map[string]string{"PLAN_EXIT": "detailed"}, "operator-tf-web-plan").code, report.Healthy)
+		}
+		w.write("operator/web.nix", trivial)
+		assert.Equal(t, w.slipway(nil, "operator-tf-web-apply").code, report.Healthy)
+	})
+
 	t.Run("the state of another", func(t *testing.T) {
 		w.write("operator/forge.nix", trivial)
 		before := body()
@@ -241,7 +268,11 @@ func TestDeploymentTFLocal(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(cache, "guest")); err == nil {
 		assert.NilError(t, os.Symlink(filepath.Join(cache, "guest"), filepath.Join(w.env["CACHE_DIR"], "guest")))
 	}
-	t.Cleanup(func() { w.slipway(nil, "dev-ssh-local-destroy") })
+	t.Cleanup(func() {
+		if g, err := guest.Find(filepath.Join(w.env["CACHE_DIR"], "machines", "dev-local")); err == nil {
+			assert.Check(t, g.Close())
+		}
+	})
 
 	nothing := w.slipway(nil, "dev-tf-local-plan")
 	assert.Equal(t, nothing.code, report.Healthy)

@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"os"
 	"path/filepath"
 
 	"fediversity.eu/slipway/methods/statebackend"
 	"fediversity.eu/slipway/methods/tofu"
 	"fediversity.eu/slipway/methods/tofu/backend"
+	"fediversity.eu/slipway/methods/tofu/state"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
 	"fediversity.eu/slipway/targets/task"
@@ -55,24 +57,34 @@ func embed(ctx context.Context, run *task.Run, name string) (*states, error) {
 	return s, nil
 }
 
-// none tells whether there is no state.
-func (s *states) none() bool {
+// kind is what the state is, as a run would judge it.
+func (s *states) kind() state.Kind {
 	list, err := s.store.Versions(s.name)
-	return err == nil && (len(list) == 0 || list[len(list)-1].Deleted)
+	if err != nil {
+		return state.Garbage
+	}
+	if len(list) == 0 || list[len(list)-1].Deleted {
+		return state.Absent
+	}
+	text, err := os.ReadFile(list[len(list)-1].Path)
+	if err != nil {
+		return state.Garbage
+	}
+	kind, _, _ := state.Judge(true, text)
+	return kind
 }
 
 // furnish makes an engine use the backend. No state is no loss here: the machine
 // is found by its name.
-func (s *states) furnish(e *tofu.Engine, verb string) {
+func (s *states) furnish(e *tofu.Engine) {
 	address := env.URL(s.server.State(s.name))
 	e.Backend = backend.Keys{
 		Address: address, Lock: address, Unlock: address, Username: user, Password: s.secret,
 		UpdateMethod: "POST", LockMethod: "LOCK", UnlockMethod: "UNLOCK",
 	}
 	e.Keys.Phase = "steady"
-	switch verb {
-	case tofu.Apply, tofu.PlanVerb, tofu.Import, tofu.Destroy:
-		e.Keys.Phase = "cold" // a state that is there is gone on from
+	if kind := s.kind(); kind == state.Absent || kind == state.Begun {
+		e.Keys.Phase = "cold"
 	}
 	if e.Keys.Dir == "" {
 		// Not by the backend's address, which changes.

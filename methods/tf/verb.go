@@ -11,6 +11,7 @@ import (
 	"fediversity.eu/slipway/methods/tofu"
 	"fediversity.eu/slipway/methods/tofu/backend"
 	"fediversity.eu/slipway/methods/tofu/binary"
+	"fediversity.eu/slipway/methods/tofu/state"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
 	"fediversity.eu/slipway/targets/task"
@@ -114,10 +115,10 @@ func (v *verbTask) Run(ctx context.Context, run *task.Run) (err error) {
 			return failed
 		}
 		defer func() { err = errors.Join(err, own.close()) }()
-		if v.verb == tofu.Destroy && own.none() {
+		if v.verb == tofu.Destroy && own.kind() == state.Absent {
 			return w.down(ctx) // what is left of a first run that came to nothing
 		}
-		own.furnish(engine, v.verb)
+		own.furnish(engine)
 	}
 	d, stop, err := v.deployment(ctx, run, w)
 	if err != nil {
@@ -175,7 +176,7 @@ func (v *verbTask) tell(run *task.Run, r *tofu.Result, err error) {
 		run.Record.State.Plan = &report.Counts{Changes: p.Changed, Add: p.Add, Change: p.Change, Remove: p.Remove, Import: p.Import}
 	}
 	if v.verb == tofu.Destroy && err == nil {
-		run.Log.Infof("the state is detached; the next first run says STATE_PHASE=cold")
+		run.Log.Infof("the state is detached")
 		return
 	}
 	if len(r.Objects) == 0 {

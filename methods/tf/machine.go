@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -197,11 +198,9 @@ func (m *machine) ImportState(ctx context.Context, q resource.ImportStateRequest
 	if reached, err := m.work.reach.Way.Find(ctx, m.work.run); err == nil {
 		names = append(names, reached.Target.Host, addressOf(reached.Target))
 	}
-	for _, name := range names {
-		if q.ID == name {
-			r.Diagnostics.Append(r.State.SetAttribute(ctx, path.Root("id"), m.work.id())...)
-			return
-		}
+	if slices.Contains(names, q.ID) {
+		r.Diagnostics.Append(r.State.SetAttribute(ctx, path.Root("id"), m.work.id())...)
+		return
 	}
 	err := m.work.fail(report.Refuse("import", fmt.Errorf("ID %q is not this machine", q.ID), fmt.Sprintf("it is called %s", names[1])))
 	r.Diagnostics.AddError("import", err.Error())

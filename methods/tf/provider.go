@@ -28,9 +28,12 @@ func (w *work) server() func() tfprotov6.ProviderServer {
 func (machines) Metadata(_ context.Context, _ provider.MetadataRequest, r *provider.MetadataResponse) {
 	r.TypeName = providerName
 }
-func (machines) Schema(context.Context, provider.SchemaRequest, *provider.SchemaResponse)          {}
+
+func (machines) Schema(context.Context, provider.SchemaRequest, *provider.SchemaResponse) {}
+
 func (machines) Configure(context.Context, provider.ConfigureRequest, *provider.ConfigureResponse) {}
-func (machines) DataSources(context.Context) []func() datasource.DataSource                        { return nil }
+
+func (machines) DataSources(context.Context) []func() datasource.DataSource { return nil }
 
 func (m machines) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{func() resource.Resource { return &machine{m.work} }}

@@ -48,12 +48,15 @@ type verbTask struct {
 	lock    lockKey
 }
 
-// builds tells whether the verb needs the system; looks, whether it needs the
-// machine; stateful, whether it needs the state.
+// builds tells whether the verb needs the system.
 func (v *verbTask) builds() bool { return v.verb == tofu.Apply || v.verb == tofu.PlanVerb }
+
+// looks tells whether it needs the machine.
 func (v *verbTask) looks() bool {
 	return v.builds() || v.verb == tofu.Refresh || v.verb == tofu.Import
 }
+
+// stateful tells whether it needs the state.
 func (v *verbTask) stateful() bool { return v.verb != tofu.Validate }
 
 func (v *verbTask) Coordinates() []any {

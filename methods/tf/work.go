@@ -112,7 +112,7 @@ func (w *work) down(ctx context.Context) error {
 func (w *work) prefer(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.failed == nil {
+	if w.failed == nil || err != nil && err.Error() == w.failed.Error() {
 		return err
 	}
 	if w.hidden {

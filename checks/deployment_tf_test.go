@@ -249,6 +249,20 @@ func TestDeploymentTFHosts(t *testing.T) {
 	adopted := w.slipway(cold, "operator-tf-web-apply")
 	assert.Equal(t, adopted.code, report.Healthy)
 	assert.Assert(t, !adopted.record.Changed, "a first run finds what is there")
+
+	assert.Equal(t, w.slipway(nil, "operator-tf-web-destroy").code, report.Healthy)
+	w.write("operator/web.nix", strings.ReplaceAll(slow, "ROUND", "first run"))
+	killed := w.start(cold, "operator-tf-web-apply")
+	killed.await("activating the configuration")
+	killed.kill()
+	w.on(g, "touch /run/go-on")
+	next := w.start(cold, "operator-tf-web-apply")
+	next.await("switch: to")
+	w.on(g, "touch /run/go-on")
+	o := next.wait()
+	assert.Equal(t, o.code, report.Healthy, "a first run that was killed goes on, over the same machine")
+	assert.Assert(t, !strings.Contains(body(), "tainted"))
+	assert.Equal(t, w.slipway(nil, "operator-tf-web-apply").code, report.Healthy)
 }
 
 // TestDeploymentTFLocal deploys to a machine that Slipway boots, with the state

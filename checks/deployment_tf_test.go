@@ -98,6 +98,7 @@ func TestDeploymentTFHosts(t *testing.T) {
 		assert.Equal(t, outputs["verdict"].Value, "healthy")
 		assert.Equal(t, outputs["address"].Value, "root@"+w.env["SSH_HOST"]+":"+w.env["SSH_PORT"])
 		assert.Equal(t, outputs["generation"].Value, float64(first.record.Generation))
+		assert.Equal(t, output.record.State.Lineage, first.record.State.Lineage)
 		list := w.slipway(nil, "operator-tf-web-state-list")
 		assert.Equal(t, list.stdout, "slipway_machine.web\n")
 		shown := w.slipway(nil, "operator-tf-web-state-show", "slipway_machine.web")
@@ -211,6 +212,25 @@ func TestDeploymentTFHosts(t *testing.T) {
 			assert.Assert(t, cmp.Contains(other.stderr, "it is the state of operator-web"))
 			assert.Equal(t, body(), before)
 		}
+	})
+
+	t.Run("two machines at once", func(t *testing.T) {
+		each := map[string]string{"STATE_PHASE": "cold"}
+		for _, name := range []string{"web", "forge"} {
+			for _, key := range []string{"SSH_HOST", "SSH_PORT", "SSH_HOST_KEY"} {
+				each[strings.ToUpper(name)+"_"+key] = w.env[key]
+			}
+			for _, key := range []string{"TF_HTTP_ADDRESS", "TF_HTTP_LOCK_ADDRESS", "TF_HTTP_UNLOCK_ADDRESS"} {
+				each[strings.ToUpper(name)+"_"+key] = strings.TrimSuffix(w.env[key], "web") + name
+			}
+		}
+		both := w.slipway(each, "operator-tf-all-plan")
+		assert.Equal(t, both.code, report.Healthy)
+		counts := map[string]report.Counts{}
+		for _, m := range both.record.Members {
+			counts[m.Machine] = *m.State.Plan
+		}
+		assert.DeepEqual(t, counts, map[string]report.Counts{"web": {}, "forge": {Changes: true, Add: 1}})
 	})
 
 	t.Run("a state that is lost", func(t *testing.T) {

@@ -132,6 +132,10 @@ func (v *verbTask) Run(ctx context.Context, run *task.Run) (err error) {
 	case tofu.Apply, tofu.Destroy, tofu.PlanVerb, tofu.Refresh, tofu.Import:
 		return v.result(ctx, w, engine, d)
 	}
+	engine.Found = func(lineage string, serial uint64) {
+		run.Record.State = &report.State{Lineage: lineage, Serial: serial}
+		sayState(run, lineage, serial)
+	}
 	return w.prefer(v.read(ctx, run, engine, d))
 }
 
@@ -185,7 +189,12 @@ func (v *verbTask) tell(run *task.Run, r *tofu.Result, err error) {
 	if len(r.Objects) == 0 {
 		return // of a first run that has come to nothing, or is only planned
 	}
-	run.Log.Infof("state: STATE_LINEAGE=%s STATE_SERIAL=%d", r.Lineage, r.Serial)
+	sayState(run, r.Lineage, r.Serial)
+}
+
+// sayState says where the state is, in the variables of the next run.
+func sayState(run *task.Run, lineage string, serial uint64) {
+	run.Log.Infof("state: STATE_LINEAGE=%s STATE_SERIAL=%d", lineage, serial)
 }
 
 // planned prints a plan.

@@ -75,6 +75,8 @@ type Engine struct {
 	Keys        Keys
 	Place       lock.Place
 	StopLimit   time.Duration
+	// Found is told of the state that a verb reads which only tells; it may be nil.
+	Found func(lineage string, serial uint64)
 
 	pace backend.Pace // zero is backend.Patient
 }

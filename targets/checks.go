@@ -45,6 +45,11 @@ func (Checks) DeploymentSshHosts(ctx context.Context) error { //nolint:revive //
 	return run(ctx, "checks-deployment-ssh-hosts")
 }
 
+// DeploymentTfHosts deploys a trivial host as a resource of OpenTofu: first run, no changes, drift, a failing unit, a lost state, import, destroy.
+func (Checks) DeploymentTfHosts(ctx context.Context) error {
+	return run(ctx, "checks-deployment-tf-hosts")
+}
+
 // DeploymentBadInput tries what users get wrong: each is refused with what to do, and nothing is changed.
 func (Checks) DeploymentBadInput(ctx context.Context) error {
 	return run(ctx, "checks-deployment-bad-input")

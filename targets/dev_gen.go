@@ -141,3 +141,148 @@ func (Dev) SshLocalRollback(ctx context.Context) error { return run(ctx, "dev-ss
 
 // SshLocalVerify judges without changing dev's local by ssh: a static site on a virtual machine of this host.
 func (Dev) SshLocalVerify(ctx context.Context) error { return run(ctx, "dev-ssh-local-verify") }
+
+// TfAll is short for dev-tf-all-apply.
+func (Dev) TfAll(ctx context.Context) error { return run(ctx, "dev-tf-all") }
+
+// TfAllApply deploys and judges every published machine of dev by tf.
+func (Dev) TfAllApply(ctx context.Context) error { return run(ctx, "dev-tf-all-apply") }
+
+// TfAllDestroy gives up the state of every published machine of dev by tf.
+func (Dev) TfAllDestroy(ctx context.Context) error { return run(ctx, "dev-tf-all-destroy") }
+
+// TfAllForceUnlock gives back a lock on the state of every published machine of dev by tf.
+func (Dev) TfAllForceUnlock(ctx context.Context) error { return run(ctx, "dev-tf-all-force-unlock") }
+
+// TfAllGenerations lists the generations of every published machine of dev by tf.
+func (Dev) TfAllGenerations(ctx context.Context) error { return run(ctx, "dev-tf-all-generations") }
+
+// TfAllImport takes what is there into the state of every published machine of dev by tf.
+func (Dev) TfAllImport(ctx context.Context) error { return run(ctx, "dev-tf-all-import") }
+
+// TfAllOutput prints the outputs of the state of every published machine of dev by tf.
+func (Dev) TfAllOutput(ctx context.Context) error { return run(ctx, "dev-tf-all-output") }
+
+// TfAllPlan shows what apply would change on every published machine of dev by tf.
+func (Dev) TfAllPlan(ctx context.Context) error { return run(ctx, "dev-tf-all-plan") }
+
+// TfAllRefresh brings the state up to date with every published machine of dev by tf.
+func (Dev) TfAllRefresh(ctx context.Context) error { return run(ctx, "dev-tf-all-refresh") }
+
+// TfAllRollback goes back to a generation of every published machine of dev by tf.
+func (Dev) TfAllRollback(ctx context.Context) error { return run(ctx, "dev-tf-all-rollback") }
+
+// TfAllShow prints the state of every published machine of dev by tf.
+func (Dev) TfAllShow(ctx context.Context) error { return run(ctx, "dev-tf-all-show") }
+
+// TfAllStateList lists what is in the state of every published machine of dev by tf.
+func (Dev) TfAllStateList(ctx context.Context) error { return run(ctx, "dev-tf-all-state-list") }
+
+// TfAllStateShow shows one object in the state of every published machine of dev by tf.
+func (Dev) TfAllStateShow(ctx context.Context) error { return run(ctx, "dev-tf-all-state-show") }
+
+// TfAllValidate validates the configuration of every published machine of dev by tf.
+func (Dev) TfAllValidate(ctx context.Context) error { return run(ctx, "dev-tf-all-validate") }
+
+// TfAllVerify judges without changing every published machine of dev by tf.
+func (Dev) TfAllVerify(ctx context.Context) error { return run(ctx, "dev-tf-all-verify") }
+
+// TfCombined is short for dev-tf-combined-apply.
+func (Dev) TfCombined(ctx context.Context) error { return run(ctx, "dev-tf-combined") }
+
+// TfCombinedApply deploys and judges all of dev in order of dependency by tf.
+func (Dev) TfCombinedApply(ctx context.Context) error { return run(ctx, "dev-tf-combined-apply") }
+
+// TfCombinedDestroy gives up the state of all of dev in order of dependency by tf.
+func (Dev) TfCombinedDestroy(ctx context.Context) error { return run(ctx, "dev-tf-combined-destroy") }
+
+// TfCombinedForceUnlock gives back a lock on the state of all of dev in order of dependency by tf.
+func (Dev) TfCombinedForceUnlock(ctx context.Context) error {
+	return run(ctx, "dev-tf-combined-force-unlock")
+}
+
+// TfCombinedGenerations lists the generations of all of dev in order of dependency by tf.
+func (Dev) TfCombinedGenerations(ctx context.Context) error {
+	return run(ctx, "dev-tf-combined-generations")
+}
+
+// TfCombinedImport takes what is there into the state of all of dev in order of dependency by tf.
+func (Dev) TfCombinedImport(ctx context.Context) error { return run(ctx, "dev-tf-combined-import") }
+
+// TfCombinedOutput prints the outputs of the state of all of dev in order of dependency by tf.
+func (Dev) TfCombinedOutput(ctx context.Context) error { return run(ctx, "dev-tf-combined-output") }
+
+// TfCombinedPlan shows what apply would change on all of dev in order of dependency by tf.
+func (Dev) TfCombinedPlan(ctx context.Context) error { return run(ctx, "dev-tf-combined-plan") }
+
+// TfCombinedRefresh brings the state up to date with all of dev in order of dependency by tf.
+func (Dev) TfCombinedRefresh(ctx context.Context) error { return run(ctx, "dev-tf-combined-refresh") }
+
+// TfCombinedRollback goes back to a generation of all of dev in order of dependency by tf.
+func (Dev) TfCombinedRollback(ctx context.Context) error { return run(ctx, "dev-tf-combined-rollback") }
+
+// TfCombinedShow prints the state of all of dev in order of dependency by tf.
+func (Dev) TfCombinedShow(ctx context.Context) error { return run(ctx, "dev-tf-combined-show") }
+
+// TfCombinedStateList lists what is in the state of all of dev in order of dependency by tf.
+func (Dev) TfCombinedStateList(ctx context.Context) error {
+	return run(ctx, "dev-tf-combined-state-list")
+}
+
+// TfCombinedStateShow shows one object in the state of all of dev in order of dependency by tf.
+func (Dev) TfCombinedStateShow(ctx context.Context) error {
+	return run(ctx, "dev-tf-combined-state-show")
+}
+
+// TfCombinedValidate validates the configuration of all of dev in order of dependency by tf.
+func (Dev) TfCombinedValidate(ctx context.Context) error { return run(ctx, "dev-tf-combined-validate") }
+
+// TfCombinedVerify judges without changing all of dev in order of dependency by tf.
+func (Dev) TfCombinedVerify(ctx context.Context) error { return run(ctx, "dev-tf-combined-verify") }
+
+// TfLocal is short for dev-tf-local-apply.
+func (Dev) TfLocal(ctx context.Context) error { return run(ctx, "dev-tf-local") }
+
+// TfLocalApply deploys and judges dev's local by tf: a static site on a virtual machine of this host.
+func (Dev) TfLocalApply(ctx context.Context) error { return run(ctx, "dev-tf-local-apply") }
+
+// TfLocalDestroy gives up the state of dev's local by tf: a static site on a virtual machine of this host.
+func (Dev) TfLocalDestroy(ctx context.Context) error { return run(ctx, "dev-tf-local-destroy") }
+
+// TfLocalForceUnlock gives back a lock on the state of dev's local by tf: a static site on a virtual machine of this host.
+func (Dev) TfLocalForceUnlock(ctx context.Context) error {
+	return run(ctx, "dev-tf-local-force-unlock")
+}
+
+// TfLocalGenerations lists the generations of dev's local by tf: a static site on a virtual machine of this host.
+func (Dev) TfLocalGenerations(ctx context.Context) error { return run(ctx, "dev-tf-local-generations") }
+
+// TfLocalImport takes what is there into the state of dev's local by tf: a static site on a virtual machine of this host.
+func (Dev) TfLocalImport(ctx context.Context) error { return run(ctx, "dev-tf-local-import") }
+
+// TfLocalOutput prints the outputs of the state of dev's local by tf: a static site on a virtual machine of this host.
+func (Dev) TfLocalOutput(ctx context.Context) error { return run(ctx, "dev-tf-local-output") }
+
+// TfLocalPlan shows what apply would change on dev's local by tf: a static site on a virtual machine of this host.
+func (Dev) TfLocalPlan(ctx context.Context) error { return run(ctx, "dev-tf-local-plan") }
+
+// TfLocalRefresh brings the state up to date with dev's local by tf: a static site on a virtual machine of this host.
+func (Dev) TfLocalRefresh(ctx context.Context) error { return run(ctx, "dev-tf-local-refresh") }
+
+// TfLocalRollback goes back to a generation of dev's local by tf: a static site on a virtual machine of this host.
+func (Dev) TfLocalRollback(ctx context.Context) error { return run(ctx, "dev-tf-local-rollback") }
+
+// TfLocalShow prints the state of dev's local by tf: a static site on a virtual machine of this host.
+func (Dev) TfLocalShow(ctx context.Context) error { return run(ctx, "dev-tf-local-show") }
+
+// TfLocalStateList lists what is in the state of dev's local by tf: a static site on a virtual machine of this host.
+func (Dev) TfLocalStateList(ctx context.Context) error { return run(ctx, "dev-tf-local-state-list") }
+
+// TfLocalStateShow shows one object in the state of dev's local by tf: a static site on a virtual machine of this host.
+func (Dev) TfLocalStateShow(ctx context.Context) error { return run(ctx, "dev-tf-local-state-show") }
+
+// TfLocalValidate validates the configuration of dev's local by tf: a static site on a virtual machine of this host.
+func (Dev) TfLocalValidate(ctx context.Context) error { return run(ctx, "dev-tf-local-validate") }
+
+// TfLocalVerify judges without changing dev's local by tf: a static site on a virtual machine of this host.
+func (Dev) TfLocalVerify(ctx context.Context) error { return run(ctx, "dev-tf-local-verify") }

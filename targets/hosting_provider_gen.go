@@ -224,3 +224,301 @@ func (HostingProvider) SshStateVerify(ctx context.Context) error {
 
 // State builds the NixOS system of hosting-provider's state and prints its store path.
 func (HostingProvider) State(ctx context.Context) error { return run(ctx, "hosting-provider-state") }
+
+// TfAll is short for hosting-provider-tf-all-apply.
+func (HostingProvider) TfAll(ctx context.Context) error { return run(ctx, "hosting-provider-tf-all") }
+
+// TfAllApply deploys and judges every published machine of hosting-provider by tf.
+func (HostingProvider) TfAllApply(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-all-apply")
+}
+
+// TfAllDestroy gives up the state of every published machine of hosting-provider by tf.
+func (HostingProvider) TfAllDestroy(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-all-destroy")
+}
+
+// TfAllForceUnlock gives back a lock on the state of every published machine of hosting-provider by tf.
+func (HostingProvider) TfAllForceUnlock(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-all-force-unlock")
+}
+
+// TfAllGenerations lists the generations of every published machine of hosting-provider by tf.
+func (HostingProvider) TfAllGenerations(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-all-generations")
+}
+
+// TfAllImport takes what is there into the state of every published machine of hosting-provider by tf.
+func (HostingProvider) TfAllImport(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-all-import")
+}
+
+// TfAllOutput prints the outputs of the state of every published machine of hosting-provider by tf.
+func (HostingProvider) TfAllOutput(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-all-output")
+}
+
+// TfAllPlan shows what apply would change on every published machine of hosting-provider by tf.
+func (HostingProvider) TfAllPlan(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-all-plan")
+}
+
+// TfAllRefresh brings the state up to date with every published machine of hosting-provider by tf.
+func (HostingProvider) TfAllRefresh(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-all-refresh")
+}
+
+// TfAllRollback goes back to a generation of every published machine of hosting-provider by tf.
+func (HostingProvider) TfAllRollback(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-all-rollback")
+}
+
+// TfAllShow prints the state of every published machine of hosting-provider by tf.
+func (HostingProvider) TfAllShow(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-all-show")
+}
+
+// TfAllStateList lists what is in the state of every published machine of hosting-provider by tf.
+func (HostingProvider) TfAllStateList(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-all-state-list")
+}
+
+// TfAllStateShow shows one object in the state of every published machine of hosting-provider by tf.
+func (HostingProvider) TfAllStateShow(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-all-state-show")
+}
+
+// TfAllValidate validates the configuration of every published machine of hosting-provider by tf.
+func (HostingProvider) TfAllValidate(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-all-validate")
+}
+
+// TfAllVerify judges without changing every published machine of hosting-provider by tf.
+func (HostingProvider) TfAllVerify(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-all-verify")
+}
+
+// TfCombined is short for hosting-provider-tf-combined-apply.
+func (HostingProvider) TfCombined(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-combined")
+}
+
+// TfCombinedApply deploys and judges all of hosting-provider in order of dependency by tf.
+func (HostingProvider) TfCombinedApply(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-combined-apply")
+}
+
+// TfCombinedDestroy gives up the state of all of hosting-provider in order of dependency by tf.
+func (HostingProvider) TfCombinedDestroy(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-combined-destroy")
+}
+
+// TfCombinedForceUnlock gives back a lock on the state of all of hosting-provider in order of dependency by tf.
+func (HostingProvider) TfCombinedForceUnlock(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-combined-force-unlock")
+}
+
+// TfCombinedGenerations lists the generations of all of hosting-provider in order of dependency by tf.
+func (HostingProvider) TfCombinedGenerations(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-combined-generations")
+}
+
+// TfCombinedImport takes what is there into the state of all of hosting-provider in order of dependency by tf.
+func (HostingProvider) TfCombinedImport(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-combined-import")
+}
+
+// TfCombinedOutput prints the outputs of the state of all of hosting-provider in order of dependency by tf.
+func (HostingProvider) TfCombinedOutput(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-combined-output")
+}
+
+// TfCombinedPlan shows what apply would change on all of hosting-provider in order of dependency by tf.
+func (HostingProvider) TfCombinedPlan(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-combined-plan")
+}
+
+// TfCombinedRefresh brings the state up to date with all of hosting-provider in order of dependency by tf.
+func (HostingProvider) TfCombinedRefresh(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-combined-refresh")
+}
+
+// TfCombinedRollback goes back to a generation of all of hosting-provider in order of dependency by tf.
+func (HostingProvider) TfCombinedRollback(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-combined-rollback")
+}
+
+// TfCombinedShow prints the state of all of hosting-provider in order of dependency by tf.
+func (HostingProvider) TfCombinedShow(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-combined-show")
+}
+
+// TfCombinedStateList lists what is in the state of all of hosting-provider in order of dependency by tf.
+func (HostingProvider) TfCombinedStateList(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-combined-state-list")
+}
+
+// TfCombinedStateShow shows one object in the state of all of hosting-provider in order of dependency by tf.
+func (HostingProvider) TfCombinedStateShow(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-combined-state-show")
+}
+
+// TfCombinedValidate validates the configuration of all of hosting-provider in order of dependency by tf.
+func (HostingProvider) TfCombinedValidate(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-combined-validate")
+}
+
+// TfCombinedVerify judges without changing all of hosting-provider in order of dependency by tf.
+func (HostingProvider) TfCombinedVerify(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-combined-verify")
+}
+
+// TfGateway is short for hosting-provider-tf-gateway-apply.
+func (HostingProvider) TfGateway(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-gateway")
+}
+
+// TfGatewayApply deploys and judges hosting-provider's gateway by tf: the way in from outside.
+func (HostingProvider) TfGatewayApply(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-gateway-apply")
+}
+
+// TfGatewayDestroy gives up the state of hosting-provider's gateway by tf: the way in from outside.
+func (HostingProvider) TfGatewayDestroy(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-gateway-destroy")
+}
+
+// TfGatewayForceUnlock gives back a lock on the state of hosting-provider's gateway by tf: the way in from outside.
+func (HostingProvider) TfGatewayForceUnlock(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-gateway-force-unlock")
+}
+
+// TfGatewayGenerations lists the generations of hosting-provider's gateway by tf: the way in from outside.
+func (HostingProvider) TfGatewayGenerations(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-gateway-generations")
+}
+
+// TfGatewayImport takes what is there into the state of hosting-provider's gateway by tf: the way in from outside.
+func (HostingProvider) TfGatewayImport(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-gateway-import")
+}
+
+// TfGatewayOutput prints the outputs of the state of hosting-provider's gateway by tf: the way in from outside.
+func (HostingProvider) TfGatewayOutput(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-gateway-output")
+}
+
+// TfGatewayPlan shows what apply would change on hosting-provider's gateway by tf: the way in from outside.
+func (HostingProvider) TfGatewayPlan(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-gateway-plan")
+}
+
+// TfGatewayRefresh brings the state up to date with hosting-provider's gateway by tf: the way in from outside.
+func (HostingProvider) TfGatewayRefresh(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-gateway-refresh")
+}
+
+// TfGatewayRollback goes back to a generation of hosting-provider's gateway by tf: the way in from outside.
+func (HostingProvider) TfGatewayRollback(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-gateway-rollback")
+}
+
+// TfGatewayShow prints the state of hosting-provider's gateway by tf: the way in from outside.
+func (HostingProvider) TfGatewayShow(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-gateway-show")
+}
+
+// TfGatewayStateList lists what is in the state of hosting-provider's gateway by tf: the way in from outside.
+func (HostingProvider) TfGatewayStateList(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-gateway-state-list")
+}
+
+// TfGatewayStateShow shows one object in the state of hosting-provider's gateway by tf: the way in from outside.
+func (HostingProvider) TfGatewayStateShow(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-gateway-state-show")
+}
+
+// TfGatewayValidate validates the configuration of hosting-provider's gateway by tf: the way in from outside.
+func (HostingProvider) TfGatewayValidate(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-gateway-validate")
+}
+
+// TfGatewayVerify judges without changing hosting-provider's gateway by tf: the way in from outside.
+func (HostingProvider) TfGatewayVerify(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-gateway-verify")
+}
+
+// TfState is short for hosting-provider-tf-state-apply.
+func (HostingProvider) TfState(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-state")
+}
+
+// TfStateApply deploys and judges hosting-provider's state by tf: where deployments keep their state.
+func (HostingProvider) TfStateApply(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-state-apply")
+}
+
+// TfStateDestroy gives up the state of hosting-provider's state by tf: where deployments keep their state.
+func (HostingProvider) TfStateDestroy(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-state-destroy")
+}
+
+// TfStateForceUnlock gives back a lock on the state of hosting-provider's state by tf: where deployments keep their state.
+func (HostingProvider) TfStateForceUnlock(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-state-force-unlock")
+}
+
+// TfStateGenerations lists the generations of hosting-provider's state by tf: where deployments keep their state.
+func (HostingProvider) TfStateGenerations(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-state-generations")
+}
+
+// TfStateImport takes what is there into the state of hosting-provider's state by tf: where deployments keep their state.
+func (HostingProvider) TfStateImport(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-state-import")
+}
+
+// TfStateOutput prints the outputs of the state of hosting-provider's state by tf: where deployments keep their state.
+func (HostingProvider) TfStateOutput(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-state-output")
+}
+
+// TfStatePlan shows what apply would change on hosting-provider's state by tf: where deployments keep their state.
+func (HostingProvider) TfStatePlan(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-state-plan")
+}
+
+// TfStateRefresh brings the state up to date with hosting-provider's state by tf: where deployments keep their state.
+func (HostingProvider) TfStateRefresh(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-state-refresh")
+}
+
+// TfStateRollback goes back to a generation of hosting-provider's state by tf: where deployments keep their state.
+func (HostingProvider) TfStateRollback(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-state-rollback")
+}
+
+// TfStateShow prints the state of hosting-provider's state by tf: where deployments keep their state.
+func (HostingProvider) TfStateShow(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-state-show")
+}
+
+// TfStateStateList lists what is in the state of hosting-provider's state by tf: where deployments keep their state.
+func (HostingProvider) TfStateStateList(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-state-state-list")
+}
+
+// TfStateStateShow shows one object in the state of hosting-provider's state by tf: where deployments keep their state.
+func (HostingProvider) TfStateStateShow(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-state-state-show")
+}
+
+// TfStateValidate validates the configuration of hosting-provider's state by tf: where deployments keep their state.
+func (HostingProvider) TfStateValidate(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-state-validate")
+}
+
+// TfStateVerify judges without changing hosting-provider's state by tf: where deployments keep their state.
+func (HostingProvider) TfStateVerify(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-state-verify")
+}

@@ -156,3 +156,198 @@ func (Hypervisor) SshHv1Rollback(ctx context.Context) error {
 func (Hypervisor) SshHv1Verify(ctx context.Context) error {
 	return run(ctx, "hypervisor-ssh-hv1-verify")
 }
+
+// TfAll is short for hypervisor-tf-all-apply.
+func (Hypervisor) TfAll(ctx context.Context) error { return run(ctx, "hypervisor-tf-all") }
+
+// TfAllApply deploys and judges every published machine of hypervisor by tf.
+func (Hypervisor) TfAllApply(ctx context.Context) error { return run(ctx, "hypervisor-tf-all-apply") }
+
+// TfAllDestroy gives up the state of every published machine of hypervisor by tf.
+func (Hypervisor) TfAllDestroy(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-all-destroy")
+}
+
+// TfAllForceUnlock gives back a lock on the state of every published machine of hypervisor by tf.
+func (Hypervisor) TfAllForceUnlock(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-all-force-unlock")
+}
+
+// TfAllGenerations lists the generations of every published machine of hypervisor by tf.
+func (Hypervisor) TfAllGenerations(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-all-generations")
+}
+
+// TfAllImport takes what is there into the state of every published machine of hypervisor by tf.
+func (Hypervisor) TfAllImport(ctx context.Context) error { return run(ctx, "hypervisor-tf-all-import") }
+
+// TfAllOutput prints the outputs of the state of every published machine of hypervisor by tf.
+func (Hypervisor) TfAllOutput(ctx context.Context) error { return run(ctx, "hypervisor-tf-all-output") }
+
+// TfAllPlan shows what apply would change on every published machine of hypervisor by tf.
+func (Hypervisor) TfAllPlan(ctx context.Context) error { return run(ctx, "hypervisor-tf-all-plan") }
+
+// TfAllRefresh brings the state up to date with every published machine of hypervisor by tf.
+func (Hypervisor) TfAllRefresh(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-all-refresh")
+}
+
+// TfAllRollback goes back to a generation of every published machine of hypervisor by tf.
+func (Hypervisor) TfAllRollback(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-all-rollback")
+}
+
+// TfAllShow prints the state of every published machine of hypervisor by tf.
+func (Hypervisor) TfAllShow(ctx context.Context) error { return run(ctx, "hypervisor-tf-all-show") }
+
+// TfAllStateList lists what is in the state of every published machine of hypervisor by tf.
+func (Hypervisor) TfAllStateList(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-all-state-list")
+}
+
+// TfAllStateShow shows one object in the state of every published machine of hypervisor by tf.
+func (Hypervisor) TfAllStateShow(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-all-state-show")
+}
+
+// TfAllValidate validates the configuration of every published machine of hypervisor by tf.
+func (Hypervisor) TfAllValidate(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-all-validate")
+}
+
+// TfAllVerify judges without changing every published machine of hypervisor by tf.
+func (Hypervisor) TfAllVerify(ctx context.Context) error { return run(ctx, "hypervisor-tf-all-verify") }
+
+// TfCombined is short for hypervisor-tf-combined-apply.
+func (Hypervisor) TfCombined(ctx context.Context) error { return run(ctx, "hypervisor-tf-combined") }
+
+// TfCombinedApply deploys and judges all of hypervisor in order of dependency by tf.
+func (Hypervisor) TfCombinedApply(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-combined-apply")
+}
+
+// TfCombinedDestroy gives up the state of all of hypervisor in order of dependency by tf.
+func (Hypervisor) TfCombinedDestroy(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-combined-destroy")
+}
+
+// TfCombinedForceUnlock gives back a lock on the state of all of hypervisor in order of dependency by tf.
+func (Hypervisor) TfCombinedForceUnlock(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-combined-force-unlock")
+}
+
+// TfCombinedGenerations lists the generations of all of hypervisor in order of dependency by tf.
+func (Hypervisor) TfCombinedGenerations(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-combined-generations")
+}
+
+// TfCombinedImport takes what is there into the state of all of hypervisor in order of dependency by tf.
+func (Hypervisor) TfCombinedImport(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-combined-import")
+}
+
+// TfCombinedOutput prints the outputs of the state of all of hypervisor in order of dependency by tf.
+func (Hypervisor) TfCombinedOutput(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-combined-output")
+}
+
+// TfCombinedPlan shows what apply would change on all of hypervisor in order of dependency by tf.
+func (Hypervisor) TfCombinedPlan(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-combined-plan")
+}
+
+// TfCombinedRefresh brings the state up to date with all of hypervisor in order of dependency by tf.
+func (Hypervisor) TfCombinedRefresh(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-combined-refresh")
+}
+
+// TfCombinedRollback goes back to a generation of all of hypervisor in order of dependency by tf.
+func (Hypervisor) TfCombinedRollback(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-combined-rollback")
+}
+
+// TfCombinedShow prints the state of all of hypervisor in order of dependency by tf.
+func (Hypervisor) TfCombinedShow(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-combined-show")
+}
+
+// TfCombinedStateList lists what is in the state of all of hypervisor in order of dependency by tf.
+func (Hypervisor) TfCombinedStateList(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-combined-state-list")
+}
+
+// TfCombinedStateShow shows one object in the state of all of hypervisor in order of dependency by tf.
+func (Hypervisor) TfCombinedStateShow(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-combined-state-show")
+}
+
+// TfCombinedValidate validates the configuration of all of hypervisor in order of dependency by tf.
+func (Hypervisor) TfCombinedValidate(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-combined-validate")
+}
+
+// TfCombinedVerify judges without changing all of hypervisor in order of dependency by tf.
+func (Hypervisor) TfCombinedVerify(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-combined-verify")
+}
+
+// TfHv1 is short for hypervisor-tf-hv1-apply.
+func (Hypervisor) TfHv1(ctx context.Context) error { return run(ctx, "hypervisor-tf-hv1") }
+
+// TfHv1Apply deploys and judges hypervisor's hv1 by tf: an Incus host.
+func (Hypervisor) TfHv1Apply(ctx context.Context) error { return run(ctx, "hypervisor-tf-hv1-apply") }
+
+// TfHv1Destroy gives up the state of hypervisor's hv1 by tf: an Incus host.
+func (Hypervisor) TfHv1Destroy(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-hv1-destroy")
+}
+
+// TfHv1ForceUnlock gives back a lock on the state of hypervisor's hv1 by tf: an Incus host.
+func (Hypervisor) TfHv1ForceUnlock(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-hv1-force-unlock")
+}
+
+// TfHv1Generations lists the generations of hypervisor's hv1 by tf: an Incus host.
+func (Hypervisor) TfHv1Generations(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-hv1-generations")
+}
+
+// TfHv1Import takes what is there into the state of hypervisor's hv1 by tf: an Incus host.
+func (Hypervisor) TfHv1Import(ctx context.Context) error { return run(ctx, "hypervisor-tf-hv1-import") }
+
+// TfHv1Output prints the outputs of the state of hypervisor's hv1 by tf: an Incus host.
+func (Hypervisor) TfHv1Output(ctx context.Context) error { return run(ctx, "hypervisor-tf-hv1-output") }
+
+// TfHv1Plan shows what apply would change on hypervisor's hv1 by tf: an Incus host.
+func (Hypervisor) TfHv1Plan(ctx context.Context) error { return run(ctx, "hypervisor-tf-hv1-plan") }
+
+// TfHv1Refresh brings the state up to date with hypervisor's hv1 by tf: an Incus host.
+func (Hypervisor) TfHv1Refresh(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-hv1-refresh")
+}
+
+// TfHv1Rollback goes back to a generation of hypervisor's hv1 by tf: an Incus host.
+func (Hypervisor) TfHv1Rollback(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-hv1-rollback")
+}
+
+// TfHv1Show prints the state of hypervisor's hv1 by tf: an Incus host.
+func (Hypervisor) TfHv1Show(ctx context.Context) error { return run(ctx, "hypervisor-tf-hv1-show") }
+
+// TfHv1StateList lists what is in the state of hypervisor's hv1 by tf: an Incus host.
+func (Hypervisor) TfHv1StateList(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-hv1-state-list")
+}
+
+// TfHv1StateShow shows one object in the state of hypervisor's hv1 by tf: an Incus host.
+func (Hypervisor) TfHv1StateShow(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-hv1-state-show")
+}
+
+// TfHv1Validate validates the configuration of hypervisor's hv1 by tf: an Incus host.
+func (Hypervisor) TfHv1Validate(ctx context.Context) error {
+	return run(ctx, "hypervisor-tf-hv1-validate")
+}
+
+// TfHv1Verify judges without changing hypervisor's hv1 by tf: an Incus host.
+func (Hypervisor) TfHv1Verify(ctx context.Context) error { return run(ctx, "hypervisor-tf-hv1-verify") }

@@ -85,22 +85,22 @@ func (Operator) Forge(ctx context.Context) error { return run(ctx, "operator-for
 // Registrars is short for operator-registrars-apply.
 func (Operator) Registrars(ctx context.Context) error { return run(ctx, "operator-registrars") }
 
-// RegistrarsApply changes what differs in operator's registrars: have a registrar delegate the domains: name servers, their addresses, DNSSEC keys.
+// RegistrarsApply changes what differs in operator's registrars: the delegation of the domains at their registrars: name servers, their addresses, DNSSEC keys.
 func (Operator) RegistrarsApply(ctx context.Context) error {
 	return run(ctx, "operator-registrars-apply")
 }
 
-// RegistrarsPlan shows what apply would change in operator's registrars: have a registrar delegate the domains: name servers, their addresses, DNSSEC keys.
+// RegistrarsPlan shows what apply would change in operator's registrars: the delegation of the domains at their registrars: name servers, their addresses, DNSSEC keys.
 func (Operator) RegistrarsPlan(ctx context.Context) error {
 	return run(ctx, "operator-registrars-plan")
 }
 
-// RegistrarsValidate checks, and shows, what is declared of operator's registrars: have a registrar delegate the domains: name servers, their addresses, DNSSEC keys.
+// RegistrarsValidate checks, and shows, what is declared of operator's registrars: the delegation of the domains at their registrars: name servers, their addresses, DNSSEC keys.
 func (Operator) RegistrarsValidate(ctx context.Context) error {
 	return run(ctx, "operator-registrars-validate")
 }
 
-// RegistrarsVerify asks the servers of the parent zone and of the domain until they agree on operator's registrars: have a registrar delegate the domains: name servers, their addresses, DNSSEC keys.
+// RegistrarsVerify asks the servers of the parent zone and of the domain until they agree on operator's registrars: the delegation of the domains at their registrars: name servers, their addresses, DNSSEC keys.
 func (Operator) RegistrarsVerify(ctx context.Context) error {
 	return run(ctx, "operator-registrars-verify")
 }
@@ -237,6 +237,299 @@ func (Operator) SshWebRollback(ctx context.Context) error {
 
 // SshWebVerify judges without changing operator's web by ssh: a static site.
 func (Operator) SshWebVerify(ctx context.Context) error { return run(ctx, "operator-ssh-web-verify") }
+
+// TfAll is short for operator-tf-all-apply.
+func (Operator) TfAll(ctx context.Context) error { return run(ctx, "operator-tf-all") }
+
+// TfAllApply deploys and judges every published machine of operator by tf.
+func (Operator) TfAllApply(ctx context.Context) error { return run(ctx, "operator-tf-all-apply") }
+
+// TfAllDestroy gives up the state of every published machine of operator by tf.
+func (Operator) TfAllDestroy(ctx context.Context) error { return run(ctx, "operator-tf-all-destroy") }
+
+// TfAllForceUnlock gives back a lock on the state of every published machine of operator by tf.
+func (Operator) TfAllForceUnlock(ctx context.Context) error {
+	return run(ctx, "operator-tf-all-force-unlock")
+}
+
+// TfAllGenerations lists the generations of every published machine of operator by tf.
+func (Operator) TfAllGenerations(ctx context.Context) error {
+	return run(ctx, "operator-tf-all-generations")
+}
+
+// TfAllImport takes what is there into the state of every published machine of operator by tf.
+func (Operator) TfAllImport(ctx context.Context) error { return run(ctx, "operator-tf-all-import") }
+
+// TfAllOutput prints the outputs of the state of every published machine of operator by tf.
+func (Operator) TfAllOutput(ctx context.Context) error { return run(ctx, "operator-tf-all-output") }
+
+// TfAllPlan shows what apply would change on every published machine of operator by tf.
+func (Operator) TfAllPlan(ctx context.Context) error { return run(ctx, "operator-tf-all-plan") }
+
+// TfAllRefresh brings the state up to date with every published machine of operator by tf.
+func (Operator) TfAllRefresh(ctx context.Context) error { return run(ctx, "operator-tf-all-refresh") }
+
+// TfAllRollback goes back to a generation of every published machine of operator by tf.
+func (Operator) TfAllRollback(ctx context.Context) error { return run(ctx, "operator-tf-all-rollback") }
+
+// TfAllShow prints the state of every published machine of operator by tf.
+func (Operator) TfAllShow(ctx context.Context) error { return run(ctx, "operator-tf-all-show") }
+
+// TfAllStateList lists what is in the state of every published machine of operator by tf.
+func (Operator) TfAllStateList(ctx context.Context) error {
+	return run(ctx, "operator-tf-all-state-list")
+}
+
+// TfAllStateShow shows one object in the state of every published machine of operator by tf.
+func (Operator) TfAllStateShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-all-state-show")
+}
+
+// TfAllValidate validates the configuration of every published machine of operator by tf.
+func (Operator) TfAllValidate(ctx context.Context) error { return run(ctx, "operator-tf-all-validate") }
+
+// TfAllVerify judges without changing every published machine of operator by tf.
+func (Operator) TfAllVerify(ctx context.Context) error { return run(ctx, "operator-tf-all-verify") }
+
+// TfCombined is short for operator-tf-combined-apply.
+func (Operator) TfCombined(ctx context.Context) error { return run(ctx, "operator-tf-combined") }
+
+// TfCombinedApply deploys and judges all of operator in order of dependency, effects included by tf.
+func (Operator) TfCombinedApply(ctx context.Context) error {
+	return run(ctx, "operator-tf-combined-apply")
+}
+
+// TfCombinedDestroy gives up the state of all of operator in order of dependency, effects included by tf.
+func (Operator) TfCombinedDestroy(ctx context.Context) error {
+	return run(ctx, "operator-tf-combined-destroy")
+}
+
+// TfCombinedForceUnlock gives back a lock on the state of all of operator in order of dependency, effects included by tf.
+func (Operator) TfCombinedForceUnlock(ctx context.Context) error {
+	return run(ctx, "operator-tf-combined-force-unlock")
+}
+
+// TfCombinedGenerations lists the generations of all of operator in order of dependency, effects included by tf.
+func (Operator) TfCombinedGenerations(ctx context.Context) error {
+	return run(ctx, "operator-tf-combined-generations")
+}
+
+// TfCombinedImport takes what is there into the state of all of operator in order of dependency, effects included by tf.
+func (Operator) TfCombinedImport(ctx context.Context) error {
+	return run(ctx, "operator-tf-combined-import")
+}
+
+// TfCombinedOutput prints the outputs of the state of all of operator in order of dependency, effects included by tf.
+func (Operator) TfCombinedOutput(ctx context.Context) error {
+	return run(ctx, "operator-tf-combined-output")
+}
+
+// TfCombinedPlan shows what apply would change on all of operator in order of dependency, effects included by tf.
+func (Operator) TfCombinedPlan(ctx context.Context) error {
+	return run(ctx, "operator-tf-combined-plan")
+}
+
+// TfCombinedRefresh brings the state up to date with all of operator in order of dependency, effects included by tf.
+func (Operator) TfCombinedRefresh(ctx context.Context) error {
+	return run(ctx, "operator-tf-combined-refresh")
+}
+
+// TfCombinedRollback goes back to a generation of all of operator in order of dependency, effects included by tf.
+func (Operator) TfCombinedRollback(ctx context.Context) error {
+	return run(ctx, "operator-tf-combined-rollback")
+}
+
+// TfCombinedShow prints the state of all of operator in order of dependency, effects included by tf.
+func (Operator) TfCombinedShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-combined-show")
+}
+
+// TfCombinedStateList lists what is in the state of all of operator in order of dependency, effects included by tf.
+func (Operator) TfCombinedStateList(ctx context.Context) error {
+	return run(ctx, "operator-tf-combined-state-list")
+}
+
+// TfCombinedStateShow shows one object in the state of all of operator in order of dependency, effects included by tf.
+func (Operator) TfCombinedStateShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-combined-state-show")
+}
+
+// TfCombinedValidate validates the configuration of all of operator in order of dependency, effects included by tf.
+func (Operator) TfCombinedValidate(ctx context.Context) error {
+	return run(ctx, "operator-tf-combined-validate")
+}
+
+// TfCombinedVerify judges without changing all of operator in order of dependency, effects included by tf.
+func (Operator) TfCombinedVerify(ctx context.Context) error {
+	return run(ctx, "operator-tf-combined-verify")
+}
+
+// TfDb is short for operator-tf-db-apply.
+func (Operator) TfDb(ctx context.Context) error { return run(ctx, "operator-tf-db") }
+
+// TfDbApply deploys and judges operator's db by tf: the database of forge.
+func (Operator) TfDbApply(ctx context.Context) error { return run(ctx, "operator-tf-db-apply") }
+
+// TfDbDestroy gives up the state of operator's db by tf: the database of forge.
+func (Operator) TfDbDestroy(ctx context.Context) error { return run(ctx, "operator-tf-db-destroy") }
+
+// TfDbForceUnlock gives back a lock on the state of operator's db by tf: the database of forge.
+func (Operator) TfDbForceUnlock(ctx context.Context) error {
+	return run(ctx, "operator-tf-db-force-unlock")
+}
+
+// TfDbGenerations lists the generations of operator's db by tf: the database of forge.
+func (Operator) TfDbGenerations(ctx context.Context) error {
+	return run(ctx, "operator-tf-db-generations")
+}
+
+// TfDbImport takes what is there into the state of operator's db by tf: the database of forge.
+func (Operator) TfDbImport(ctx context.Context) error { return run(ctx, "operator-tf-db-import") }
+
+// TfDbOutput prints the outputs of the state of operator's db by tf: the database of forge.
+func (Operator) TfDbOutput(ctx context.Context) error { return run(ctx, "operator-tf-db-output") }
+
+// TfDbPlan shows what apply would change on operator's db by tf: the database of forge.
+func (Operator) TfDbPlan(ctx context.Context) error { return run(ctx, "operator-tf-db-plan") }
+
+// TfDbRefresh brings the state up to date with operator's db by tf: the database of forge.
+func (Operator) TfDbRefresh(ctx context.Context) error { return run(ctx, "operator-tf-db-refresh") }
+
+// TfDbRollback goes back to a generation of operator's db by tf: the database of forge.
+func (Operator) TfDbRollback(ctx context.Context) error { return run(ctx, "operator-tf-db-rollback") }
+
+// TfDbShow prints the state of operator's db by tf: the database of forge.
+func (Operator) TfDbShow(ctx context.Context) error { return run(ctx, "operator-tf-db-show") }
+
+// TfDbStateList lists what is in the state of operator's db by tf: the database of forge.
+func (Operator) TfDbStateList(ctx context.Context) error {
+	return run(ctx, "operator-tf-db-state-list")
+}
+
+// TfDbStateShow shows one object in the state of operator's db by tf: the database of forge.
+func (Operator) TfDbStateShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-db-state-show")
+}
+
+// TfDbValidate validates the configuration of operator's db by tf: the database of forge.
+func (Operator) TfDbValidate(ctx context.Context) error { return run(ctx, "operator-tf-db-validate") }
+
+// TfDbVerify judges without changing operator's db by tf: the database of forge.
+func (Operator) TfDbVerify(ctx context.Context) error { return run(ctx, "operator-tf-db-verify") }
+
+// TfForge is short for operator-tf-forge-apply.
+func (Operator) TfForge(ctx context.Context) error { return run(ctx, "operator-tf-forge") }
+
+// TfForgeApply deploys and judges operator's forge by tf: Forgejo.
+func (Operator) TfForgeApply(ctx context.Context) error { return run(ctx, "operator-tf-forge-apply") }
+
+// TfForgeDestroy gives up the state of operator's forge by tf: Forgejo.
+func (Operator) TfForgeDestroy(ctx context.Context) error {
+	return run(ctx, "operator-tf-forge-destroy")
+}
+
+// TfForgeForceUnlock gives back a lock on the state of operator's forge by tf: Forgejo.
+func (Operator) TfForgeForceUnlock(ctx context.Context) error {
+	return run(ctx, "operator-tf-forge-force-unlock")
+}
+
+// TfForgeGenerations lists the generations of operator's forge by tf: Forgejo.
+func (Operator) TfForgeGenerations(ctx context.Context) error {
+	return run(ctx, "operator-tf-forge-generations")
+}
+
+// TfForgeImport takes what is there into the state of operator's forge by tf: Forgejo.
+func (Operator) TfForgeImport(ctx context.Context) error { return run(ctx, "operator-tf-forge-import") }
+
+// TfForgeOutput prints the outputs of the state of operator's forge by tf: Forgejo.
+func (Operator) TfForgeOutput(ctx context.Context) error { return run(ctx, "operator-tf-forge-output") }
+
+// TfForgePlan shows what apply would change on operator's forge by tf: Forgejo.
+func (Operator) TfForgePlan(ctx context.Context) error { return run(ctx, "operator-tf-forge-plan") }
+
+// TfForgeRefresh brings the state up to date with operator's forge by tf: Forgejo.
+func (Operator) TfForgeRefresh(ctx context.Context) error {
+	return run(ctx, "operator-tf-forge-refresh")
+}
+
+// TfForgeRollback goes back to a generation of operator's forge by tf: Forgejo.
+func (Operator) TfForgeRollback(ctx context.Context) error {
+	return run(ctx, "operator-tf-forge-rollback")
+}
+
+// TfForgeShow prints the state of operator's forge by tf: Forgejo.
+func (Operator) TfForgeShow(ctx context.Context) error { return run(ctx, "operator-tf-forge-show") }
+
+// TfForgeStateList lists what is in the state of operator's forge by tf: Forgejo.
+func (Operator) TfForgeStateList(ctx context.Context) error {
+	return run(ctx, "operator-tf-forge-state-list")
+}
+
+// TfForgeStateShow shows one object in the state of operator's forge by tf: Forgejo.
+func (Operator) TfForgeStateShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-forge-state-show")
+}
+
+// TfForgeValidate validates the configuration of operator's forge by tf: Forgejo.
+func (Operator) TfForgeValidate(ctx context.Context) error {
+	return run(ctx, "operator-tf-forge-validate")
+}
+
+// TfForgeVerify judges without changing operator's forge by tf: Forgejo.
+func (Operator) TfForgeVerify(ctx context.Context) error { return run(ctx, "operator-tf-forge-verify") }
+
+// TfWeb is short for operator-tf-web-apply.
+func (Operator) TfWeb(ctx context.Context) error { return run(ctx, "operator-tf-web") }
+
+// TfWebApply deploys and judges operator's web by tf: a static site.
+func (Operator) TfWebApply(ctx context.Context) error { return run(ctx, "operator-tf-web-apply") }
+
+// TfWebDestroy gives up the state of operator's web by tf: a static site.
+func (Operator) TfWebDestroy(ctx context.Context) error { return run(ctx, "operator-tf-web-destroy") }
+
+// TfWebForceUnlock gives back a lock on the state of operator's web by tf: a static site.
+func (Operator) TfWebForceUnlock(ctx context.Context) error {
+	return run(ctx, "operator-tf-web-force-unlock")
+}
+
+// TfWebGenerations lists the generations of operator's web by tf: a static site.
+func (Operator) TfWebGenerations(ctx context.Context) error {
+	return run(ctx, "operator-tf-web-generations")
+}
+
+// TfWebImport takes what is there into the state of operator's web by tf: a static site.
+func (Operator) TfWebImport(ctx context.Context) error { return run(ctx, "operator-tf-web-import") }
+
+// TfWebOutput prints the outputs of the state of operator's web by tf: a static site.
+func (Operator) TfWebOutput(ctx context.Context) error { return run(ctx, "operator-tf-web-output") }
+
+// TfWebPlan shows what apply would change on operator's web by tf: a static site.
+func (Operator) TfWebPlan(ctx context.Context) error { return run(ctx, "operator-tf-web-plan") }
+
+// TfWebRefresh brings the state up to date with operator's web by tf: a static site.
+func (Operator) TfWebRefresh(ctx context.Context) error { return run(ctx, "operator-tf-web-refresh") }
+
+// TfWebRollback goes back to a generation of operator's web by tf: a static site.
+func (Operator) TfWebRollback(ctx context.Context) error { return run(ctx, "operator-tf-web-rollback") }
+
+// TfWebShow prints the state of operator's web by tf: a static site.
+func (Operator) TfWebShow(ctx context.Context) error { return run(ctx, "operator-tf-web-show") }
+
+// TfWebStateList lists what is in the state of operator's web by tf: a static site.
+func (Operator) TfWebStateList(ctx context.Context) error {
+	return run(ctx, "operator-tf-web-state-list")
+}
+
+// TfWebStateShow shows one object in the state of operator's web by tf: a static site.
+func (Operator) TfWebStateShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-web-state-show")
+}
+
+// TfWebValidate validates the configuration of operator's web by tf: a static site.
+func (Operator) TfWebValidate(ctx context.Context) error { return run(ctx, "operator-tf-web-validate") }
+
+// TfWebVerify judges without changing operator's web by tf: a static site.
+func (Operator) TfWebVerify(ctx context.Context) error { return run(ctx, "operator-tf-web-verify") }
 
 // Web builds the NixOS system of operator's web and prints its store path.
 func (Operator) Web(ctx context.Context) error { return run(ctx, "operator-web") }

@@ -27,7 +27,7 @@ func (*Effect) Name() string { return Name }
 
 // Description says the effect in one line.
 func (*Effect) Description() string {
-	return "have a registrar delegate the domains: name servers, their addresses, DNSSEC keys"
+	return "the delegation of the domains at their registrars: name servers, their addresses, DNSSEC keys"
 }
 
 var verbs = []task.Verb{

@@ -20,7 +20,7 @@ func Group() groups.Group {
 	return groups.Group{
 		Name:        "dev",
 		Description: "a machine to try things on, booted on this host",
-		Methods:     []string{"ssh"},
+		Methods:     []string{"ssh", "tf"},
 		Source: groups.Source{
 			Name:  "dev (baked in)",
 			Trees: map[string]fs.FS{"dev": tree, modules.Name: modules.Tree},

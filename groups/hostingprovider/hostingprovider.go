@@ -19,7 +19,7 @@ func Group() groups.Group {
 	return groups.Group{
 		Name:        "hosting-provider",
 		Description: "what a hosting provider runs for its operators",
-		Methods:     []string{"ssh"},
+		Methods:     []string{"ssh", "tf"},
 		Source: groups.Source{
 			Name:  "hosting-provider (baked in)",
 			Trees: map[string]fs.FS{"hostingprovider": tree, modules.Name: modules.Tree},

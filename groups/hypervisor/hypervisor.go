@@ -17,7 +17,7 @@ func Group() groups.Group {
 	return groups.Group{
 		Name:        "hypervisor",
 		Description: "hosts that machines of others run on",
-		Methods:     []string{"ssh"},
+		Methods:     []string{"ssh", "tf"},
 		Source: groups.Source{
 			Name:  "hypervisor (baked in)",
 			Trees: map[string]fs.FS{"hypervisor": tree, modules.Name: modules.Tree},

@@ -18,7 +18,7 @@ func Group() groups.Group {
 	return groups.Group{
 		Name:        "operator",
 		Description: "services that an operator runs for other people",
-		Methods:     []string{"ssh"},
+		Methods:     []string{"ssh", "tf"},
 		Effects:     []string{"dns", "registrars"},
 		Zones:       []groups.Zone{{}},
 		Delegations: []groups.Delegation{{}},

@@ -14,9 +14,7 @@ import (
 type apply struct {
 	reach     Reach
 	blueprint *nixos.Blueprint
-	copying   CopyKeys
-	switching SwitchKeys
-	verdict   VerdictKeys
+	keys      ChangeKeys
 }
 
 // Apply makes the task that deploys a machine.
@@ -25,50 +23,23 @@ func Apply(reach Reach, blueprint *nixos.Blueprint) task.Task {
 }
 
 func (a *apply) Coordinates() []any {
-	return append(append(a.reach.Way.Coordinates(), a.blueprint.Coordinates()...), &a.copying, &a.switching, &a.verdict)
+	return append(append(a.reach.Way.Coordinates(), a.blueprint.Coordinates()...), a.keys.Coordinates()...)
 }
 
 // Check looks at the coordinates before anything starts.
 func (a *apply) Check(environment env.Environment) error {
-	return errors.Join(a.reach.Way.Check(), a.blueprint.Check(environment), a.verdict.check())
+	return errors.Join(a.reach.Way.Check(), a.blueprint.Check(environment), a.keys.Check())
 }
 
 func (a *apply) Run(ctx context.Context, run *task.Run) error {
-	err := a.run(ctx, run)
-	return classify(err, run.Record.Changed)
-}
-
-func (a *apply) run(ctx context.Context, run *task.Run) error {
 	built, err := a.blueprint.Build(ctx, run)
 	if err != nil {
 		return err
 	}
-	c := &change{Run: run, reach: a.reach, keys: a.switching, verdict: a.verdict}
-	defer c.end()
-	if err := c.begin(ctx); err != nil {
+	reached, err := To(ctx, run, a.reach, built, a.keys)
+	if err != nil || reached.URL == "" {
 		return err
 	}
-	if c.machine.Runs(built.Toplevel) {
-		err = c.unchanged(ctx)
-	} else {
-		if err := a.copy(ctx, c, built); err != nil {
-			return err
-		}
-		err = c.to(ctx, destination{toplevel: built.Toplevel})
-	}
-	if err != nil || c.reached.URL == "" {
-		return err
-	}
-	_, err = fmt.Fprintln(run.Out, c.reached.URL)
+	_, err = fmt.Fprintln(run.Out, reached.URL)
 	return err
-}
-
-// copy sends what the machine lacks of the built system.
-func (a *apply) copy(ctx context.Context, c *change, built nixos.Built) error {
-	closure, err := built.Tool.Closure(ctx, built.Toplevel)
-	if err != nil {
-		return err
-	}
-	defer c.Record.Time("copy")()
-	return send(ctx, c.Run, c.conn, c.machine, built, closure, a.copying)
 }

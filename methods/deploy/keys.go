@@ -42,3 +42,19 @@ type VerdictKeys struct {
 	Baseline string       `env:"VERDICT_BASELINE,default=ignore" oneof:"ignore,fail" desc:"what becomes of units that were broken before the switch and are unchanged: reported only, or unhealthy as others are"`
 	Tolerate env.Names    `env:"VERDICT_TOLERATE" desc:"units whose faults are shown and do not count, as names or patterns such as acme-*.service"`
 }
+
+// ChangeKeys are all coordinates of a change, from the copy to the verdict.
+type ChangeKeys struct {
+	Copy    CopyKeys
+	Switch  SwitchKeys
+	Verdict VerdictKeys
+}
+
+// Coordinates are the structs of the keys.
+func (k *ChangeKeys) Coordinates() []any { return []any{&k.Copy, &k.Switch, &k.Verdict} }
+
+// Check looks at the coordinates before anything starts.
+func (k *ChangeKeys) Check() error { return k.Verdict.check() }
+
+// Reboots tells whether a change may end with a reboot.
+func (k SwitchKeys) Reboots() bool { return k.Reboot != rebootNever }

@@ -28,17 +28,22 @@ func (v *verify) Check(env.Environment) error {
 }
 
 func (v *verify) Run(ctx context.Context, run *task.Run) error {
-	err := v.run(ctx, run)
+	return Judge(ctx, run, v.reach, v.verdict)
+}
+
+// Judge judges a machine as it is, and changes nothing.
+func Judge(ctx context.Context, run *task.Run, reach Reach, keys VerdictKeys) error {
+	err := judgeAsIs(ctx, run, reach, keys)
 	return classify(err, run.Record.Changed)
 }
 
-func (v *verify) run(ctx context.Context, run *task.Run) error {
-	conn, err := v.reach.dial(ctx, run)
+func judgeAsIs(ctx context.Context, run *task.Run, reach Reach, keys VerdictKeys) error {
+	conn, err := reach.dial(ctx, run)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	machine, err := v.reach.inspect(ctx, conn, run)
+	machine, err := reach.inspect(ctx, conn, run)
 	if err != nil {
 		return err
 	}
@@ -51,7 +56,7 @@ func (v *verify) run(ctx context.Context, run *task.Run) error {
 			Hint: "verify again when it has ended; apply waits for it and takes it up",
 		}
 	}
-	if err := judge(ctx, conn, run, nil, v.verdict.options(v.reach.Deployment.Machine, "")); err != nil {
+	if err := judge(ctx, conn, run, nil, keys.options(reach.Deployment.Machine, "")); err != nil {
 		return err
 	}
 	if machine.Pending != "" {

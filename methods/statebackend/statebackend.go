@@ -27,6 +27,9 @@ import (
 // DefaultKeep is how many versions of a state are kept.
 const DefaultKeep = 50
 
+// ErrServed is a folder that another process has.
+var ErrServed = errors.New("another process serves this folder")
+
 // Options are the choices of a store.
 type Options struct {
 	Keep int // versions of a state that are kept, the current one included; 0 means DefaultKeep
@@ -77,7 +80,7 @@ func open(dir string, o Options) (*Store, error) {
 func (s *Store) prepare() error {
 	err := unix.Flock(int(s.folder.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return fmt.Errorf("%s: another process serves this folder", s.dir)
+		return fmt.Errorf("%s: %w", s.dir, ErrServed)
 	}
 	if err != nil {
 		return fmt.Errorf("lock %s: %w", s.dir, err)

@@ -161,8 +161,8 @@ func (r *run) guard(ctx context.Context, verb string) error {
 		r.newest, r.marker = r.remote, nil
 		return nil
 	}
-	if verb != Apply && verb != Destroy {
-		return report.Refuse(verb, errors.New("STATE_PHASE="+k.Phase+" is for apply, plan and destroy"), "leave STATE_PHASE unset")
+	if verb != Apply && verb != Destroy && verb != Import {
+		return report.Refuse(verb, errors.New("STATE_PHASE="+k.Phase+" is for apply, plan, import and destroy"), "leave STATE_PHASE unset")
 	}
 	switch {
 	case r.newest != nil: // recovered

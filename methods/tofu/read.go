@@ -25,6 +25,9 @@ func (e *Engine) reading(ctx context.Context, d Deployment, verb string, work fu
 	if err != nil {
 		return nil, err
 	}
+	if e.Found != nil && verb != PlanVerb {
+		e.Found(s.Lineage, s.Serial)
+	}
 	b, err := broker.Open(s, nil, e.Log.In("backend").Infof)
 	if err != nil {
 		return nil, err

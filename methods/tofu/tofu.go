@@ -29,15 +29,15 @@ import (
 // Keys say in what phase the state is and what the caller vouches for.
 type Keys struct {
 	Phase      string     `env:"STATE_PHASE,default=steady" oneof:"steady,cold,bootstrap" desc:"steady: the state must be there; cold: there is none yet, make it; bootstrap: the state backend itself is yet to be made by this deployment"`
-	Lineage    string     `env:"STATE_LINEAGE" desc:"lineage that the state must have, as the last run printed it"`
-	Serial     env.Count  `env:"STATE_SERIAL" desc:"serial that the state must have reached, as the last run printed it"`
-	Dir        env.Path   `env:"STATE_DIR" desc:"folder for what a run that is killed leaves to the next; by default one for each state in the cache folder"`
-	Owner      string     `env:"STATE_LOCK_OWNER" desc:"name under which this deployment takes locks, instead of its own; everybody who tries the lock sees it"`
-	Takeover   string     `env:"STATE_LOCK_TAKEOVER" desc:"id of a lock whose run is certainly over, or own for any lock of this deployment"`
+	Lineage    string     `env:"STATE_LINEAGE" scope:"machine" desc:"lineage that the state must have, as the last run printed it"`
+	Serial     env.Count  `env:"STATE_SERIAL" scope:"machine" desc:"serial that the state must have reached, as the last run printed it"`
+	Dir        env.Path   `env:"STATE_DIR" scope:"machine" desc:"folder for what a run that is killed leaves to the next; by default one for each state in the cache folder"`
+	Owner      string     `env:"STATE_LOCK_OWNER" scope:"machine" desc:"name under which this deployment takes locks, instead of its own; everybody who tries the lock sees it"`
+	Takeover   string     `env:"STATE_LOCK_TAKEOVER" scope:"machine" desc:"id of a lock whose run is certainly over, or own for any lock of this deployment"`
 	Orphans    string     `env:"STATE_ORPHANS,default=refuse" oneof:"refuse,import,replace" desc:"what to do with objects that a killed run made and that are in no state: refuse names them, import takes them in by their id, replace removes and makes them again"`
-	Abandon    string     `env:"STATE_ABANDON" desc:"name of a run that was killed, to forget what it left: whoever sets it has looked for its objects and removed them; with STATE_ORPHANS=import or replace, only those whose fate is unknown"`
+	Abandon    string     `env:"STATE_ABANDON" scope:"machine" desc:"name of a run that was killed, to forget what it left: whoever sets it has looked for its objects and removed them; with STATE_ORPHANS=import or replace, only those whose fate is unknown"`
 	Encryption env.Secret `env:"TF_ENCRYPTION" desc:"OpenTofu's state encryption, as it documents it"`
-	PlanExit   string     `env:"PLAN_EXIT,default=plain" oneof:"plain,detailed" desc:"exit code of plan when there are changes: 0, or 2 with detailed"`
+	PlanExit   string     `env:"PLAN_EXIT,default=plain" oneof:"plain,detailed" desc:"exit code of plan when there are changes: 0, or 6 with detailed"`
 }
 
 // The phases of a state. Whatever is not one of the others is steady.
@@ -75,6 +75,8 @@ type Engine struct {
 	Keys        Keys
 	Place       lock.Place
 	StopLimit   time.Duration
+	// Found is told of the state that a verb reads which only tells; it may be nil.
+	Found func(lineage string, serial uint64)
 
 	pace backend.Pace // zero is backend.Patient
 }

@@ -14,6 +14,7 @@ import (
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/methods/ssh"
+	"fediversity.eu/slipway/methods/tf"
 	"fediversity.eu/slipway/targets/program"
 )
 
@@ -24,7 +25,8 @@ func Groups() []groups.Group {
 
 // Registry makes the registry of everything that is declared.
 func Registry() (*program.Registry, error) {
-	return program.New(Groups(), []methods.Method{ssh.New(localHost{}, standIn)}, nixos.Systems(standIn), Effects()...)
+	ways := []methods.Method{ssh.New(localHost{}, standIn), tf.New(localHost{}, standIn)}
+	return program.New(Groups(), ways, nixos.Systems(standIn), Effects()...)
 }
 
 // Effects lists the effects, in the order in which they follow the machines.

@@ -71,8 +71,11 @@ func (h localHost) Find(_ context.Context, run *task.Run, d methods.Deployment) 
 		return deploy.Reached{}, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
 	}
 	g, err := guest.Find(h.dir(cache, d))
+	if errors.Is(err, guest.ErrNoGuest) || errors.Is(err, guest.ErrNotRunning) {
+		err = fmt.Errorf("%w: %w", deploy.ErrNotThere, err)
+	}
 	if err != nil {
-		return deploy.Reached{}, report.Refuse("find the machine", err, d.Group.Name+"-ssh-"+d.Machine.Name+"-apply boots it")
+		return deploy.Reached{}, report.Refuse("find the machine", err, "apply boots it")
 	}
 	return reached(g, d.Machine.Placement.(groups.Local)) //nolint:forcetypeassert // as in Up
 }

@@ -23,6 +23,19 @@ import (
 type Front struct {
 	Registry func() (*program.Registry, error)
 	Tasks    []Task
+	// Helper is what else this binary may have been started as, by itself and
+	// under another name: it is asked before anything is read. Whoever has the
+	// method tf gives methods/tofu/supervisor.Main. It may be nil.
+	Helper func(args []string) (code int, ours bool)
+}
+
+// helped runs the helper, if this process is one.
+func (f Front) helped(args []string) (report.Code, bool) {
+	if f.Helper == nil {
+		return 0, false
+	}
+	code, ours := f.Helper(args)
+	return report.Code(code), ours
 }
 
 // Task is something that can be called and is no program: it deploys nothing.

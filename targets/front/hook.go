@@ -30,6 +30,9 @@ type mage struct {
 // ignore SIGTERM, and run the first of several programs before it looks at the
 // name of the second. A command line that is all Mage's is left to Mage.
 func Hook(f Front) {
+	if code, ours := f.helped(os.Args); ours {
+		os.Exit(int(code)) //nolint:forbidigo // instead of Mage's main
+	}
 	environment := env.Process()
 	var m mage
 	if err := environment.Load(context.Background(), env.For{}, &m); err != nil || bool(m.List) {

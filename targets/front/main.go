@@ -19,6 +19,9 @@ import (
 // includes the name by which the binary was called: called by the name of a
 // program, as through a link, it is that program.
 func Main(f Front, args []string) report.Code {
+	if code, ours := f.helped(args); ours {
+		return code
+	}
 	name := filepath.Base(args[0])
 	words := args[1:]
 	if registry, err := f.Registry(); err == nil {

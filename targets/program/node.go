@@ -56,13 +56,13 @@ func (n *node) end(ctx context.Context, attempt func(context.Context) error) {
 		n.record.Tell(log)
 		n.err = told(ctx, attempt(ctx))
 		n.record.Close(n.err)
-		if n.outcome() == report.NotStarted {
+		if n.neverStarted() {
 			n.record.Outcome = report.NotStarted
 		}
 		if n.program.Aggregate() {
 			n.table(log)
 		}
-		if n.err != nil && n.outcome() != report.NotStarted {
+		if n.err != nil && !n.neverStarted() {
 			log.Troublef("%s", n.err)
 		}
 		log.End(n.ended())
@@ -239,12 +239,21 @@ func blamed(needs []*member, otherwise error) error {
 
 // outcome is how the node ended, in a word or two.
 func (n *node) outcome() string {
-	if exit, ok := n.err.(*report.Exit); ok { //nolint:errorlint // the node itself, not one that it blames
-		if _, ok := exit.Err.(*notStartedError); ok { //nolint:errorlint // as above
-			return report.NotStarted
-		}
+	if n.neverStarted() {
+		return report.NotStarted
 	}
-	return report.CodeOf(n.err).String()
+	return report.Words(n.err)
+}
+
+// neverStarted tells whether the node's needs were not met: the table of an
+// aggregate says that, and the node itself nothing.
+func (n *node) neverStarted() bool {
+	exit, ok := n.err.(*report.Exit) //nolint:errorlint // the node itself, not one that it blames
+	if !ok {
+		return false
+	}
+	_, ok = exit.Err.(*notStartedError) //nolint:errorlint // as above
+	return ok
 }
 
 // ended is how and when the node ended.

@@ -97,3 +97,13 @@ func TestRecordOfAnInterruption(t *testing.T) {
 	assert.Equal(t, r.ExitCode, report.Interrupted)
 	assert.Assert(t, cmp.Len(r.Members, 2))
 }
+
+func TestAWrongArgumentThatARunFindsIsSaid(t *testing.T) {
+	w := newWorld(t, machine("web"))
+	w.ssh.do = func(context.Context, *work, *task.Run) error {
+		return &report.Fault{Code: report.Usage, What: "read the address", Why: errors.New("no such object")}
+	}
+	got := w.run(t.Context(), nil, "ssh-web")
+	assert.Equal(t, report.CodeOf(got.err), report.Usage)
+	assert.Assert(t, strings.Contains(got.log, "error: read the address: no such object"), got.log)
+}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"slices"
 	"strings"
 )
@@ -13,6 +14,7 @@ type Fault struct { //nolint:errname // it reads as what it is
 	Where string // machine, unit, file and line, when What does not say it
 	Why   error
 	Hint  string // what to do; a sentence without a full stop
+	Words string // the outcome, where the words of the code say something else
 }
 
 // Error is one line: what, where and why. The hint is not part of it.
@@ -38,6 +40,15 @@ func Fail(what string, why error, hint string) *Fault {
 // Refuse is a fault that leads to exit code 4: nothing was changed.
 func Refuse(what string, why error, hint string) *Fault {
 	return &Fault{Code: Refused, What: what, Why: why, Hint: hint}
+}
+
+// Words is an outcome in a word or two: that of the exit code, unless the fault
+// knows it better.
+func Words(err error) string {
+	if fault, ok := errors.AsType[*Fault](err); ok && fault.Words != "" && fault.Code == CodeOf(err) {
+		return fault.Words
+	}
+	return CodeOf(err).String()
 }
 
 // Hints collects what an error advises, outermost first, each once. It walks

@@ -38,6 +38,7 @@ type Record struct {
 	Changed    bool      `json:"changed"`
 	Running    string    `json:"running,omitempty"` // toplevel that the machine ran when the run began
 	Plan       *Plan     `json:"plan,omitempty"`
+	State      *State    `json:"state,omitempty"`
 	Reverted   *Reverted `json:"reverted,omitempty"`
 	Copied     *Copied   `json:"copied,omitempty"`
 	Switch     *int      `json:"switch_exit_code,omitempty"`
@@ -79,6 +80,23 @@ type Plan struct {
 	Reload  []string `json:"reload,omitempty"`
 	Skip    []string `json:"skip,omitempty"`   // changed, but left alone
 	Reboot  []string `json:"reboot,omitempty"` // what only a reboot would bring in
+}
+
+// State says where the state of a deployment is after a run, for the next one's
+// STATE_LINEAGE and STATE_SERIAL, and what OpenTofu planned over it.
+type State struct {
+	Lineage string  `json:"lineage,omitempty"` // empty while there is no state
+	Serial  uint64  `json:"serial,omitempty"`
+	Plan    *Counts `json:"plan,omitempty"` // of verbs that make one
+}
+
+// Counts is how many objects a plan would touch.
+type Counts struct {
+	Changes bool `json:"changes"` // something would be done, be it to outputs alone
+	Add     int  `json:"add"`
+	Change  int  `json:"change"`
+	Remove  int  `json:"remove"`
+	Import  int  `json:"import"`
 }
 
 // Reverted says that a machine went back to the system that it came from.
@@ -165,7 +183,7 @@ func (r *Record) Add(member *Record) {
 // Close notes how the run ended.
 func (r *Record) Close(err error) {
 	r.Version, r.Ended, r.ExitCode = 1, time.Now(), CodeOf(err)
-	r.Outcome = r.ExitCode.String()
+	r.Outcome = Words(err)
 	if r.ExitCode == Healthy && !r.judged() {
 		r.Outcome = Done
 	}

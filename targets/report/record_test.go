@@ -55,6 +55,7 @@ func full() *Record {
 	r := &Record{
 		Program: "operator-ssh-web-apply", Group: "operator", Method: "ssh", Machine: "web", Verb: "apply",
 		Started: time.Now().Add(-time.Minute),
+		State:   &State{Lineage: "0b0c", Serial: 7, Plan: &Counts{Changes: true, Change: 1}},
 		Source: &Source{
 			Modules: "operator (baked in)", Hash: strings.Repeat("0a", 32), Nixpkgs: "/srv/nixpkgs", Cached: true,
 		},

@@ -26,9 +26,9 @@ import (
 // addresses are required: with one of them missing OpenTofu locks nothing, and
 // says nothing.
 type Keys struct {
-	Address  env.URL    `env:"TF_HTTP_ADDRESS,required" desc:"address of the state in the state backend"`
-	Lock     env.URL    `env:"TF_HTTP_LOCK_ADDRESS,required" desc:"address of the state's lock"`
-	Unlock   env.URL    `env:"TF_HTTP_UNLOCK_ADDRESS,required" desc:"address that gives the lock back"`
+	Address  env.URL    `env:"TF_HTTP_ADDRESS,required" scope:"machine" desc:"address of the state in the state backend"`
+	Lock     env.URL    `env:"TF_HTTP_LOCK_ADDRESS,required" scope:"machine" desc:"address of the state's lock"`
+	Unlock   env.URL    `env:"TF_HTTP_UNLOCK_ADDRESS,required" scope:"machine" desc:"address that gives the lock back"`
 	Username string     `env:"TF_HTTP_USERNAME" desc:"user of the state backend"`
 	Password env.Secret `env:"TF_HTTP_PASSWORD" desc:"password of the state backend"`
 

@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/terraform-exec/tfexec"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
+
+	"fediversity.eu/slipway/targets/env"
 )
 
 // Served is a provider that runs.
@@ -29,6 +31,9 @@ const startLimit = 10 * time.Second
 // ends. It dies with this process: what it was making then is of unknown fate, so
 // its resources must find by name what is there already.
 func Serve(ctx context.Context, address string, server func() tfprotov6.ProviderServer) (*Served, error) {
+	if err := env.QuietPlugins(); err != nil {
+		return nil, err
+	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	configs, done, failed := make(chan *plugin.ReattachConfig, 1), make(chan struct{}), make(chan error, 1)
 	go func() {

@@ -1,0 +1,76 @@
+package tf
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/hashicorp/terraform-exec/tfexec"
+
+	"fediversity.eu/slipway/methods/tofu"
+	"fediversity.eu/slipway/methods/tofu/ledger"
+	"fediversity.eu/slipway/methods/tofu/provider"
+	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/task"
+)
+
+// object is a JSON object of the configuration.
+type object map[string]any
+
+// outputs are what the state tells of the machine.
+var outputs = []string{"address", "generation", "toplevel", "verdict"}
+
+// configuration is what OpenTofu gets for a machine. What differs from run to run
+// comes in by variables, so that one prepared folder serves all runs.
+func configuration(id, machine string) ([]byte, error) {
+	shown := object{}
+	for _, name := range outputs {
+		shown[name] = object{"value": fmt.Sprintf("${%s.%s.%s}", machineType, machine, name)}
+	}
+	return json.Marshal(object{
+		"terraform": object{"required_providers": object{providerName: object{"source": providerAddress}}},
+		"variable": object{
+			"toplevel":  object{"type": "string", "default": ""},
+			"address":   object{"type": "string", "default": nil},
+			"host_keys": object{"type": "list(string)", "default": nil},
+		},
+		"resource": object{machineType: object{machine: object{
+			"name": id, "toplevel": "${var.toplevel}", "address": "${var.address}", "host_keys": "${var.host_keys}",
+		}}},
+		"output": shown,
+	})
+}
+
+// deployment is what OpenTofu is to bring about, with the provider that does it.
+func (v *verbTask) deployment(ctx context.Context, run *task.Run, w *work) (tofu.Deployment, func(), error) {
+	d := tofu.Deployment{
+		Name: w.id(), Vars: map[string]env.Secret{},
+		// Making a machine again is deploying to the one that is there.
+		Adopts: func(o ledger.Object) bool { return o.Type == machineType },
+	}
+	text, err := configuration(w.id(), w.reach.Deployment.Machine.Name)
+	if err != nil {
+		return d, nil, err
+	}
+	d.Files = map[string][]byte{"main.tf.json": text}
+	if v.builds() {
+		d.Vars["toplevel"] = env.NewSecret(w.built.Toplevel)
+	}
+	if v.looks() && v.booted == nil {
+		there, err := v.reach.Way.Find(ctx, run)
+		if err != nil {
+			return d, nil, err
+		}
+		keys, err := json.Marshal(there.Target.HostKeys)
+		if err != nil {
+			return d, nil, err
+		}
+		d.Vars["address"], d.Vars["host_keys"] = env.NewSecret(addressOf(there.Target)), env.NewSecret(string(keys))
+	}
+	served, err := provider.Serve(ctx, providerAddress, w.server())
+	if err != nil {
+		return d, nil, err
+	}
+	d.Providers = map[string]tfexec.ReattachConfig{providerAddress: served.Config}
+	return d, served.Close, nil
+}

@@ -1,0 +1,86 @@
+// Package tf is the method that deploys a machine as a resource of OpenTofu, with
+// its state in the caller's backend: what runs there is planned, drifts, is
+// imported and destroyed as any other resource. The machine is reached and judged
+// as by ssh; this program itself serves the provider that does it.
+package tf
+
+import (
+	"slices"
+
+	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/methods/deploy"
+	"fediversity.eu/slipway/methods/nixos"
+	"fediversity.eu/slipway/methods/tofu"
+	"fediversity.eu/slipway/targets/task"
+)
+
+// Name is how programs call the method.
+const Name = "tf"
+
+// Method deploys by OpenTofu.
+type Method struct {
+	host    deploy.Host
+	standIn nixos.StandIn
+}
+
+// New makes the method. host and standIn serve the machines that Slipway boots
+// itself; without such machines they may be nil. A program that has the method
+// gives its Front the Helper supervisor.Main.
+func New(host deploy.Host, standIn nixos.StandIn) *Method {
+	return &Method{host: host, standIn: standIn}
+}
+
+// Name is "tf".
+func (m *Method) Name() string { return Name }
+
+// Description says the method in one line.
+func (m *Method) Description() string {
+	return "deploy as by ssh, as a resource of OpenTofu with its state in a backend"
+}
+
+// The verbs that are not OpenTofu's, but the machine's behind the state.
+const (
+	verify      = "verify"
+	rollback    = "rollback"
+	generations = "generations"
+)
+
+var verbs = []task.Verb{
+	{Name: tofu.Apply, Description: "deploys and judges"},
+	{Name: tofu.Destroy, Description: "gives up the state of"},
+	{Name: tofu.PlanVerb, Description: "shows what apply would change on"},
+	{Name: tofu.Refresh, Description: "brings the state up to date with"},
+	{Name: tofu.Validate, Description: "validates the configuration of"},
+	{Name: tofu.Output, Description: "prints the outputs of the state of"},
+	{Name: tofu.Show, Description: "prints the state of"},
+	{Name: tofu.StateList, Description: "lists what is in the state of"},
+	{Name: tofu.StateShow, Description: "shows one object in the state of", Arguments: []task.Argument{{Key: "ADDRESS"}}},
+	{Name: tofu.Import, Description: "takes what is there into the state of", Arguments: []task.Argument{{Key: "ADDRESS"}, {Key: "ID"}}},
+	{Name: tofu.ForceUnlock, Description: "gives back a lock on the state of", Arguments: []task.Argument{{Key: "LOCK_ID"}}},
+	{Name: verify, Description: "judges without changing"},
+	{Name: rollback, Description: "goes back to a generation of", Arguments: []task.Argument{{Key: "GENERATION", Optional: true}}},
+	{Name: generations, Description: "lists the generations of"},
+}
+
+// Verbs lists what can be done with a machine, which is the same wherever it is.
+func (m *Method) Verbs(groups.Placement) []task.Verb { return slices.Clip(verbs) }
+
+// Task makes one run of a verb.
+func (m *Method) Task(d methods.Deployment, verb string) task.Task {
+	reach := deploy.Reach{Way: &deploy.Declared{}, Deployment: d}
+	var booted *deploy.Booted
+	if _, local := d.Machine.Placement.(groups.Local); local {
+		booted = &deploy.Booted{Host: m.host, Deployment: d}
+		reach.Way = booted
+	}
+	switch verb {
+	case verify:
+		return deploy.Verify(reach)
+	case rollback:
+		return deploy.Rollback(reach)
+	case generations:
+		return deploy.Generations(reach)
+	}
+	return &verbTask{verb: verb, reach: reach, booted: booted, blueprint: nixos.NewBlueprint(d, m.standIn)}
+}

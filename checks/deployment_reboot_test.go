@@ -30,6 +30,9 @@ func TestDeploymentReboot(t *testing.T) {
 				w.write("operator/web.nix", text)
 				return w.slipway(changes, "operator-ssh-web-apply")
 			}
+			if kind == guest.Container {
+				w.env["SSH_CONNECT_TIMEOUT"] = "10s" // it is up long before
+			}
 			ifNeeded := map[string]string{"SSH_REBOOT": "if-needed"}
 			first := apply(t, trivial, map[string]string{"SSH_REBOOT": "always"})
 			assert.Equal(t, first.code, report.Healthy)

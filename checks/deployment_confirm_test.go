@@ -34,15 +34,19 @@ in
 {
   imports = [ ./trivial.nix ];
   system.activationScripts.way-in = if moment == "activation" then lose else regain;
-  systemd.services.way-in = if moment == "units" then {
+  systemd.services = if moment == "units" then { way-in = {
     wantedBy = [ "multi-user.target" ];
     serviceConfig = { Type = "oneshot"; RemainAfterExit = true; ExecStart = "/bin/sh -c '${lose}'"; ExecStop = "/bin/sh -c '${regain}'"; };
-  } else if moment == "afterwards" then {
+  }; } else if moment == "afterwards" then { way-in = {
     wantedBy = [ "multi-user.target" ];
     serviceConfig = { ExecStart = "/bin/sh -c 'sleep 1; ${lose}; exec sleep 1000000'"; ExecStopPost = "/bin/sh -c '${regain}'"; };
-  } else { };
+  }; } else { };
 }
 `
+
+// theKey takes the login's key away: the connection that is there lives on, and
+// the run gets to its new login.
+var theKey = strings.NewReplacer("LOSE", "mv /root/.ssh/authorized_keys /root/.ssh/none", "REGAIN", "[ ! -e /root/.ssh/none ] || mv /root/.ssh/none /root/.ssh/authorized_keys")
 
 // boots gives the running system, the profile, and what the machine boots.
 const boots = "readlink -f /run/current-system; readlink -f /nix/var/nix/profiles/system; cat /boot/loader/default"
@@ -65,7 +69,7 @@ func TestDeploymentConfirmWayIn(t *testing.T) {
 	for name, way := range map[string]*strings.Replacer{
 		"the ssh server":  strings.NewReplacer("LOSE", "systemctl mask --quiet --runtime --now ssh.socket ssh.service", "REGAIN", "systemctl unmask --quiet --runtime ssh.socket ssh.service; systemctl --no-block start ssh.service"),
 		"the network":     strings.NewReplacer("LOSE", "ip link set eth0 down", "REGAIN", "ip link set eth0 up"),
-		"the login's key": strings.NewReplacer("LOSE", "mv /root/.ssh/authorized_keys /root/.ssh/none", "REGAIN", "[ ! -e /root/.ssh/none ] || mv /root/.ssh/none /root/.ssh/authorized_keys"),
+		"the login's key": theKey,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -97,7 +101,7 @@ func TestDeploymentConfirmWayIn(t *testing.T) {
 func TestDeploymentConfirmKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	lose := strings.NewReplacer("LOSE", "systemctl mask --quiet --runtime --now ssh.socket ssh.service", "REGAIN", "systemctl unmask --quiet --runtime ssh.socket ssh.service; systemctl --no-block start ssh.service").Replace(breaking)
+	lose := theKey.Replace(breaking)
 	g, before := w.deployed(lose)
 	for _, c := range []struct{ name, module, at string }{
 		{"as the switch starts", strings.ReplaceAll(lose, "trivial.nix ];", "trivial.nix ]; environment.etc.round.text = \"start\";"), "switch: to "},

@@ -38,6 +38,13 @@ func BenchmarkMachines(b *testing.B) {
 				}
 			}
 		})
+		b.Run(fmt.Sprintf("deploy-rs/%d", n), func(b *testing.B) {
+			programs := buildDeployRS(b)
+			for b.Loop() {
+				f.change(b)
+				f.byDeployRS(b, programs, n)
+			}
+		})
 		b.Run(fmt.Sprintf("all/%d", n), func(b *testing.B) {
 			for b.Loop() {
 				f.change(b)

@@ -120,7 +120,8 @@ func (r *Run) All(ctx context.Context) error {
 	err := errors.Join(
 		r.lint(ctx, &t),
 		r.test(ctx, &t, "tests", "./..."),
-		r.test(ctx, &t, "machines", "-tags", "checks", "-run", every(), "-timeout", "60m", "-p", "1", "./checks/..."),
+		// Two packages at once: their tests wait for machines more than they compute.
+		r.test(ctx, &t, "machines", "-tags", "checks", "-run", every(), "-timeout", "80m", "-p", "2", "./checks/..."),
 	)
 	t.print(r.Log)
 	_, _ = fmt.Fprintln(r.Out, t.line())

@@ -15,6 +15,7 @@ type Group struct {
 	Machines    []Machine
 	Zones       []Zone // that the group fills
 	Delegations []Delegation
+	Inventory   *Inventory // nil means that the group stands in none
 	Source      Source
 }
 

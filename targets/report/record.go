@@ -44,6 +44,7 @@ type Record struct {
 	Switch     *int      `json:"switch_exit_code,omitempty"`
 	Units      []Unit    `json:"units,omitempty"`
 	Zones      []Zone    `json:"zones,omitempty"`
+	Inventory  *Objects  `json:"inventory,omitempty"`
 	Probes     []Probe   `json:"probes,omitempty"`
 	Timings    []Timing  `json:"timings,omitempty"`
 	Error      *Problem  `json:"error,omitempty"`
@@ -135,6 +136,13 @@ type Probe struct {
 	Outcome string  `json:"outcome"` // right, wrong or unknown
 	Why     string  `json:"why,omitempty"`
 	Seconds float64 `json:"seconds"`
+}
+
+// Objects says how many of an inventory a plan would change.
+type Objects struct {
+	Create int `json:"create"`
+	Change int `json:"change"`
+	Delete int `json:"delete"`
 }
 
 // Zone says what a plan would change in a DNS zone.

@@ -61,7 +61,8 @@ func full() *Record {
 		},
 		Toplevel: "/nix/store/00000000000000000000000000000000-nixos-system-web", Generation: 12, Changed: true,
 		Copied: &Copied{Paths: 3, Bytes: 1 << 30}, Switch: &code,
-		Zones: []Zone{{Name: "example.org.", Records: 10, Create: 3, Change: 2, Delete: 1}, {Name: "lab.example.org."}},
+		Inventory: &Objects{Create: 3, Change: 2, Delete: 1},
+		Zones:     []Zone{{Name: "example.org.", Records: 10, Create: 3, Change: 2, Delete: 1}, {Name: "lab.example.org."}},
 		Units: []Unit{
 			{
 				Name: "web.service", User: "1000", Class: "new", Fault: "failed", Why: "systemd gave up restarting it", Since: &since, Result: "exit-code",

@@ -1,0 +1,140 @@
+package netbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
+)
+
+// coordinates are what a run is given: of the NetBox, of the inventory, and of
+// each machine.
+type coordinates struct {
+	group     groups.Group
+	keys      Keys
+	inventory InventoryKeys
+	machine   MachineKeys // only declared: each machine has its own
+}
+
+func (c *coordinates) all() []any { return []any{&c.keys, &c.inventory, &c.machine} }
+
+// check looks at the coordinates before anything starts.
+func (c *coordinates) check(environment env.Environment) error {
+	_, err := c.addresses(context.Background(), environment) // no secrets among them, so nothing waits
+	return errors.Join(c.checkServer(), err)
+}
+
+// addresses reads those of each machine. They are read again when they are needed:
+// machines that are made in the same run get them in it.
+func (c *coordinates) addresses(ctx context.Context, environment env.Environment) (map[string]Addresses, error) {
+	all := map[string]Addresses{}
+	holders := map[netip.Addr]string{}
+	var problems, faults []error
+	for _, m := range c.group.Machines {
+		var own MachineKeys
+		scope := env.For{Machine: m.Name, Alone: len(c.group.Machines) == 1}
+		if err := environment.Load(ctx, scope, &own); err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		if own.Addresses == nil {
+			var err error
+			own.Addresses, err = declaredAddresses(m)
+			faults = append(faults, err)
+		}
+		for _, address := range own.Addresses {
+			if other, taken := holders[address]; taken {
+				faults = append(faults, fmt.Errorf("%s is the address of both %s and %s", address, other, m.Name))
+			}
+			holders[address] = m.Name
+		}
+		all[m.Name] = own.Addresses
+	}
+	return all, errors.Join(append(faults, env.Join(problems...))...)
+}
+
+// declaredAddresses are those that a machine is declared with.
+func declaredAddresses(m groups.Machine) (Addresses, error) {
+	text := strings.Join(m.Addresses, ",")
+	if text == "" {
+		return nil, nil
+	}
+	var list Addresses
+	if err := list.EnvDecode(text); err != nil {
+		return nil, fmt.Errorf("machine %q: %q %w", m.Name, text, err)
+	}
+	return list, nil
+}
+
+// checkServer looks at what any run needs.
+func (c *coordinates) checkServer() error {
+	if slug(c.keys.tag(c.group.Name)) == "" {
+		return errors.New("NETBOX_TAG: has no letter and no digit")
+	}
+	_, err := newClient(string(c.keys.URL), c.keys.Token, string(c.keys.CA))
+	return err
+}
+
+// talk has do talk with NetBox within the time that a run may take.
+func (c *coordinates) talk(ctx context.Context, run *task.Run, what string, do func(ctx context.Context, c *client, tag *thing) error) error {
+	client, err := newClient(string(c.keys.URL), c.keys.Token, string(c.keys.CA))
+	if err != nil {
+		return &report.Fault{Code: report.Usage, What: "check the coordinates", Why: err}
+	}
+	defer client.close()
+	if inPlain(string(c.keys.URL)) {
+		run.Log.Warnf("NETBOX_URL is not https: the token crosses the network unencrypted")
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, time.Duration(c.keys.Timeout), &timeoutError{c.keys.Timeout})
+	defer cancel()
+	tag := newTag(c.keys.tag(c.group.Name), c.group.Name)
+	err = client.lookAtTag(limited, tag)
+	if err == nil {
+		err = do(limited, client, tag)
+	}
+	return classify(limited, what+" "+strings.TrimRight(string(c.keys.URL), "/"), err, run.Record.Changed)
+}
+
+// compared finds the way from what NetBox holds to what the group wants.
+func (c *coordinates) compared(ctx context.Context, run *task.Run, client *client, tag *thing) (*changes, error) {
+	defer run.Record.Time("look")()
+	own, err := c.addresses(ctx, run.Environment)
+	if err != nil {
+		return nil, &report.Fault{Code: report.Usage, What: "read the addresses of the machines", Why: err}
+	}
+	w := want(c.group, c.inventory, own, tag, client.api())
+	left, err := client.look(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	changes := compare(w, left, bool(c.inventory.Prune))
+	if err := client.guard(ctx, changes.deletes, tag.key()); err != nil {
+		return nil, err
+	}
+	run.Record.Inventory = changes.counts()
+	return changes, nil
+}
+
+// plan shows what apply would change, and asks NetBox for nothing but lists.
+type plan struct{ *coordinates }
+
+func (p *plan) Coordinates() []any { return p.all() }
+
+func (p *plan) Check(environment env.Environment) error { return p.check(environment) }
+
+func (p *plan) Run(ctx context.Context, run *task.Run) error {
+	return p.talk(ctx, run, "plan the inventory in", func(ctx context.Context, client *client, tag *thing) error {
+		changes, err := p.compared(ctx, run, client, tag)
+		if err != nil {
+			return err
+		}
+		return changes.write(run.Out)
+	})
+}

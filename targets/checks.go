@@ -139,6 +139,9 @@ func (Checks) EffectsRegistrars(ctx context.Context) error {
 	return run(ctx, "checks-effects-registrars")
 }
 
+// EffectsNetbox keeps groups in a NetBox: what is made, what is left alone, what is said, and how many requests many machines take.
+func (Checks) EffectsNetbox(ctx context.Context) error { return run(ctx, "checks-effects-netbox") }
+
 // Guests boots, cuts, kills and cleans up test machines.
 func (Checks) Guests(ctx context.Context) error { return run(ctx, "checks-guests") }
 

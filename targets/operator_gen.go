@@ -82,6 +82,18 @@ func (Operator) DnsValidate(ctx context.Context) error { return run(ctx, "operat
 // Forge builds the NixOS system of operator's forge and prints its store path.
 func (Operator) Forge(ctx context.Context) error { return run(ctx, "operator-forge") }
 
+// Netbox is short for operator-netbox-apply.
+func (Operator) Netbox(ctx context.Context) error { return run(ctx, "operator-netbox") }
+
+// NetboxApply keeps operator's netbox: the inventory of a group, in a NetBox.
+func (Operator) NetboxApply(ctx context.Context) error { return run(ctx, "operator-netbox-apply") }
+
+// NetboxDestroy deletes what bears the tag of operator's netbox: the inventory of a group, in a NetBox.
+func (Operator) NetboxDestroy(ctx context.Context) error { return run(ctx, "operator-netbox-destroy") }
+
+// NetboxPlan shows what apply would change in operator's netbox: the inventory of a group, in a NetBox.
+func (Operator) NetboxPlan(ctx context.Context) error { return run(ctx, "operator-netbox-plan") }
+
 // Registrars is short for operator-registrars-apply.
 func (Operator) Registrars(ctx context.Context) error { return run(ctx, "operator-registrars") }
 

@@ -19,9 +19,17 @@ func Group() groups.Group {
 		Name:        "operator",
 		Description: "services that an operator runs for other people",
 		Methods:     []string{"ssh", "tf"},
-		Effects:     []string{"dns", "registrars"},
+		Effects:     []string{"dns", "registrars", "netbox"},
 		Zones:       []groups.Zone{{}},
 		Delegations: []groups.Delegation{{}},
+		Inventory: &groups.Inventory{
+			Tenant: "Operator", Site: "Main", Cluster: "main", ClusterType: "Incus", Role: "Service",
+			Assets: []groups.Asset{
+				{Machine: "web", Services: []groups.Service{{Name: "web", Ports: []string{"tcp/80", "tcp/443"}}}},
+				{Machine: "forge", Services: []groups.Service{{Name: "web", Ports: []string{"tcp/80", "tcp/443"}}}},
+				{Machine: "db", Role: "Database", Services: []groups.Service{{Name: "postgresql", Ports: []string{"tcp/5432"}}}},
+			},
+		},
 		Source: groups.Source{
 			Name:  "operator (baked in)",
 			Trees: map[string]fs.FS{"operator": tree, modules.Name: modules.Tree},

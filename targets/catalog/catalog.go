@@ -5,6 +5,7 @@ package catalog
 import (
 	"fediversity.eu/slipway/effects"
 	"fediversity.eu/slipway/effects/dns"
+	"fediversity.eu/slipway/effects/netbox"
 	"fediversity.eu/slipway/effects/registrars"
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/groups/dev"
@@ -30,4 +31,6 @@ func Registry() (*program.Registry, error) {
 }
 
 // Effects lists the effects, in the order in which they follow the machines.
-func Effects() []effects.Effect { return []effects.Effect{dns.New(), registrars.New()} }
+func Effects() []effects.Effect {
+	return []effects.Effect{dns.New(), registrars.New(), netbox.New()}
+}

@@ -3,10 +3,10 @@ package dns
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"time"
 
+	"fediversity.eu/slipway/effects/address"
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
@@ -19,16 +19,17 @@ type declared struct {
 	group groups.Group
 	keys  Keys
 	tools ToolKeys
-	// machine is only declared: each machine has its own, and they are read from
-	// the environment when they are needed, since machines that are made in the
-	// same run get their addresses in it.
-	machine MachineKeys
-	cache   env.Cache
+	// These are only declared: each machine has its own, and they are read from the
+	// environment when they are needed, since machines that are made in the same run
+	// get their addresses in it.
+	machine   MachineKeys
+	addresses address.Keys
+	cache     env.Cache
 }
 
 // Coordinates are the keys of zones that nobody has to serve.
 func (d *declared) Coordinates() []any {
-	return []any{&d.keys, &d.tools, &d.machine, &d.cache}
+	return []any{&d.keys, &d.tools, &d.machine, &d.addresses, &d.cache}
 }
 
 // zones renders the zones, with everything that is wrong with them in one error.
@@ -39,18 +40,10 @@ func (d *declared) zones(ctx context.Context, environment env.Environment, early
 	var faults []error
 	for i, machine := range d.group.Machines {
 		var keys MachineKeys
-		scope := env.For{Machine: machine.Name, Alone: len(d.group.Machines) == 1}
-		if err := environment.Load(ctx, scope, &keys); err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		n := node{machine: machine, addresses: keys.Addresses, hostKeys: keys.HostKey}
-		if len(n.addresses) == 0 {
-			var err error
-			if n.addresses, err = addressesOf(machine); err != nil {
-				faults = append(faults, err)
-			}
-		}
+		alone := len(d.group.Machines) == 1
+		own, err := address.Of(ctx, environment, machine, alone)
+		faults = append(faults, err, environment.Load(ctx, env.For{Machine: machine.Name, Alone: alone}, &keys))
+		n := node{machine: machine, addresses: own, hostKeys: keys.HostKey}
 		if early && len(n.addresses) == 0 {
 			n.assume(i)
 		}
@@ -69,21 +62,6 @@ func (n *node) assume(i int) {
 	n.assumed = true
 }
 
-func addressesOf(machine groups.Machine) ([]netip.Addr, error) {
-	var list []netip.Addr
-	for _, text := range machine.Addresses {
-		address, err := parseAddress(text)
-		if err != nil {
-			return nil, fmt.Errorf("machine %s: the address %q %w", machine.Name, text, err)
-		}
-		list = append(list, address)
-	}
-	if err := distinct(list); err != nil {
-		return nil, fmt.Errorf("machine %s: its list of addresses %w", machine.Name, err)
-	}
-	return list, nil
-}
-
 // Check renders the zones, to see whether they can be.
 func (d *declared) Check(environment env.Environment) error {
 	_, err := d.zones(context.Background(), environment, true) // nothing in it waits for anybody
@@ -96,7 +74,7 @@ func (*Effect) Check(group groups.Group) error {
 	nodes := make([]node, 0, len(group.Machines))
 	var faults []error
 	for i, machine := range group.Machines {
-		if _, err := addressesOf(machine); err != nil {
+		if _, err := address.Declared(machine); err != nil {
 			faults = append(faults, err)
 		}
 		n := node{machine: machine}

@@ -15,6 +15,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 	"gotest.tools/v3/fs"
 
+	"fediversity.eu/slipway/effects/address"
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
@@ -259,7 +260,7 @@ func TestAnAddressMayComeLater(t *testing.T) {
 	assert.Equal(t, report.CodeOf(err), report.Refused)
 	assert.ErrorContains(t, err, "points at web.example.org., which is machine web, and that has no address")
 
-	keys, err := env.Declared(MachineKeys{})
+	keys, err := env.Declared(address.Keys{})
 	assert.NilError(t, err)
 	assert.Equal(t, keys[0].Name, "ADDRESSES")
 	run.Environment, err = early.Give(env.For{Machine: "web"}, keys[0], "192.0.2.7")

@@ -2,8 +2,6 @@ package dns
 
 import (
 	"errors"
-	"fmt"
-	"net/netip"
 	"strconv"
 	"strings"
 
@@ -15,10 +13,9 @@ type Keys struct {
 	Domain env.Host `env:"DNS_DOMAIN,required" desc:"domain that the machines of the group live under, without a dot at its end"`
 }
 
-// MachineKeys are what the zones say about a machine.
+// MachineKeys are what the zones say about a machine beside its addresses.
 type MachineKeys struct {
-	Addresses Addresses `env:"ADDRESSES" scope:"machine" desc:"public addresses of the machine, IPv4 and IPv6, separated by commas; a machine without one is in no zone"`
-	HostKey   env.Lines `env:"SSH_HOST_KEY" scope:"machine" desc:"public host keys of the machine, one a line, as ssh-keyscan prints them or as they stand in /etc/ssh/ssh_host_*_key.pub"`
+	HostKey env.Lines `env:"SSH_HOST_KEY" scope:"machine" desc:"public host keys of the machine, one a line, as ssh-keyscan prints them or as they stand in /etc/ssh/ssh_host_*_key.pub"`
 }
 
 // ServerKeys say who serves the zones. Which of them are needed depends on the
@@ -56,51 +53,6 @@ type GuardKeys struct {
 type ToolKeys struct {
 	OctoDNS env.Path   `env:"DNS_OCTODNS" desc:"octodns-sync to use, with octodns-validate and octodns-dump beside it; by default one is installed into the cache, in pinned versions"`
 	Index   env.Secret `env:"PIP_INDEX_URL" desc:"where Python packages come from when OctoDNS is installed, instead of PyPI"`
-}
-
-// Addresses is a list of addresses that others can reach.
-type Addresses []netip.Addr
-
-// EnvDecode takes addresses between commas.
-func (a *Addresses) EnvDecode(value string) error {
-	var list Addresses
-	for text := range strings.SplitSeq(value, ",") {
-		address, err := parseAddress(strings.TrimSpace(text))
-		if err != nil {
-			return fmt.Errorf("has an address that %w", err)
-		}
-		list = append(list, address)
-	}
-	*a = list
-	return distinct(list)
-}
-
-// Valid says what EnvDecode accepts.
-func (a *Addresses) Valid() string { return "IPv4 and IPv6 addresses separated by commas" }
-
-// parseAddress reads an address that can stand in a zone.
-func parseAddress(text string) (netip.Addr, error) {
-	address, err := netip.ParseAddr(text)
-	switch {
-	case err != nil:
-		return address, errors.New("is none")
-	case address.Zone() != "" || address.Is4In6():
-		return address, errors.New("is not in its plain form")
-	case address.IsUnspecified() || address.IsLoopback() || address.IsMulticast() || address.IsLinkLocalUnicast():
-		return address, errors.New("nobody else can reach")
-	}
-	return address, nil
-}
-
-func distinct(list []netip.Addr) error {
-	seen := map[netip.Addr]bool{}
-	for _, address := range list {
-		if seen[address] {
-			return fmt.Errorf("has %s twice", address)
-		}
-		seen[address] = true
-	}
-	return nil
 }
 
 // Allowances say how much a run may do to single zones.

@@ -84,7 +84,7 @@ func TestDeclarationsAreChecked(t *testing.T) {
 	machines[0].Addresses[1] = "::1"
 	err := New().Check(groups.Group{Name: "g", Inventory: &groups.Inventory{}, Machines: machines})
 	assert.ErrorContains(t, err, "no site")
-	assert.ErrorContains(t, err, `machine "web": "192.0.2.8,::1" has an address that nobody else can reach`)
+	assert.ErrorContains(t, err, `machine web: the address "::1" nobody else can reach`)
 }
 
 // TestCertificates: NetBox is believed when an authority that the caller names

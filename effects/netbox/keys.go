@@ -2,10 +2,6 @@ package netbox
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"net/netip"
-	"strings"
 
 	"fediversity.eu/slipway/targets/env"
 )
@@ -31,48 +27,3 @@ type InventoryKeys struct {
 
 // tag is the name of the tag that marks what belongs to a group's deployment.
 func (k Keys) tag(group string) string { return cmp.Or(k.Tag, "managed-by-"+group) }
-
-// MachineKeys are what the inventory says about one machine.
-type MachineKeys struct {
-	Addresses Addresses `env:"ADDRESSES" scope:"machine" desc:"public addresses of the machine, IPv4 and IPv6, separated by commas; a machine without one is in no zone"`
-}
-
-// Addresses is a list of addresses that others can reach. The first of each
-// family is the primary one.
-type Addresses []netip.Addr
-
-// EnvDecode takes addresses between commas.
-func (a *Addresses) EnvDecode(value string) error {
-	var list Addresses
-	seen := map[netip.Addr]bool{}
-	for text := range strings.SplitSeq(value, ",") {
-		address, err := parseAddress(strings.TrimSpace(text))
-		switch {
-		case err != nil:
-			return fmt.Errorf("has an address that %w", err)
-		case seen[address]:
-			return fmt.Errorf("has %s twice", address)
-		}
-		seen[address] = true
-		list = append(list, address)
-	}
-	*a = list
-	return nil
-}
-
-// Valid says what EnvDecode accepts.
-func (a *Addresses) Valid() string { return "IPv4 and IPv6 addresses separated by commas" }
-
-// parseAddress reads an address that others can reach.
-func parseAddress(text string) (netip.Addr, error) {
-	address, err := netip.ParseAddr(text)
-	switch {
-	case err != nil:
-		return address, errors.New("is none")
-	case address.Zone() != "" || address.Is4In6():
-		return address, errors.New("is not in its plain form")
-	case address.IsUnspecified() || address.IsLoopback() || address.IsMulticast() || address.IsLinkLocalUnicast():
-		return address, errors.New("nobody else can reach")
-	}
-	return address, nil
-}

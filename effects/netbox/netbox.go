@@ -7,6 +7,7 @@ package netbox
 import (
 	"errors"
 
+	"fediversity.eu/slipway/effects/address"
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/targets/task"
 )
@@ -43,7 +44,7 @@ func (*Effect) Verbs(group groups.Group) []task.Verb {
 func (*Effect) Check(group groups.Group) error {
 	faults := []error{group.Inventory.Check(group.Machines)}
 	for _, m := range group.Machines {
-		_, err := declaredAddresses(m)
+		_, err := address.Declared(m)
 		faults = append(faults, err)
 	}
 	return errors.Join(faults...)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"fediversity.eu/slipway/effects/address"
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
@@ -20,7 +21,7 @@ type coordinates struct {
 	group     groups.Group
 	keys      Keys
 	inventory InventoryKeys
-	machine   MachineKeys // only declared: each machine has its own
+	machine   address.Keys // only declared: each machine has its own
 }
 
 func (c *coordinates) all() []any { return []any{&c.keys, &c.inventory, &c.machine} }
@@ -33,44 +34,22 @@ func (c *coordinates) check(environment env.Environment) error {
 
 // addresses reads those of each machine. They are read again when they are needed:
 // machines that are made in the same run get them in it.
-func (c *coordinates) addresses(ctx context.Context, environment env.Environment) (map[string]Addresses, error) {
-	all := map[string]Addresses{}
+func (c *coordinates) addresses(ctx context.Context, environment env.Environment) (map[string]address.List, error) {
+	all := map[string]address.List{}
 	holders := map[netip.Addr]string{}
-	var problems, faults []error
+	var faults []error
 	for _, m := range c.group.Machines {
-		var own MachineKeys
-		scope := env.For{Machine: m.Name, Alone: len(c.group.Machines) == 1}
-		if err := environment.Load(ctx, scope, &own); err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		if own.Addresses == nil {
-			var err error
-			own.Addresses, err = declaredAddresses(m)
-			faults = append(faults, err)
-		}
-		for _, address := range own.Addresses {
-			if other, taken := holders[address]; taken {
-				faults = append(faults, fmt.Errorf("%s is the address of both %s and %s", address, other, m.Name))
+		own, err := address.Of(ctx, environment, m, len(c.group.Machines) == 1)
+		faults = append(faults, err)
+		for _, a := range own {
+			if other, taken := holders[a]; taken {
+				faults = append(faults, fmt.Errorf("%s is the address of both %s and %s", a, other, m.Name))
 			}
-			holders[address] = m.Name
+			holders[a] = m.Name
 		}
-		all[m.Name] = own.Addresses
+		all[m.Name] = own
 	}
-	return all, errors.Join(append(faults, env.Join(problems...))...)
-}
-
-// declaredAddresses are those that a machine is declared with.
-func declaredAddresses(m groups.Machine) (Addresses, error) {
-	text := strings.Join(m.Addresses, ",")
-	if text == "" {
-		return nil, nil
-	}
-	var list Addresses
-	if err := list.EnvDecode(text); err != nil {
-		return nil, fmt.Errorf("machine %q: %q %w", m.Name, text, err)
-	}
-	return list, nil
+	return all, env.Join(faults...)
 }
 
 // checkServer looks at what any run needs.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"fediversity.eu/slipway/effects/address"
 	"fediversity.eu/slipway/groups"
 )
 
@@ -33,7 +34,7 @@ func newTag(name, group string) *thing {
 
 // want says what NetBox is to hold of a group, in the form of a version of its
 // API.
-func want(group groups.Group, keys InventoryKeys, own map[string]Addresses, tag *thing, v version) *wanted {
+func want(group groups.Group, keys InventoryKeys, own map[string]address.List, tag *thing, v version) *wanted {
 	inventory := *group.Inventory
 	inventory.Tenant = cmp.Or(keys.Tenant, inventory.Tenant)
 	inventory.Site = cmp.Or(keys.Site, inventory.Site)
@@ -85,7 +86,7 @@ func (b *builder) named(k *kind, name string, more ...field) *thing {
 	}, more...)})
 }
 
-func (b *builder) machine(m groups.Machine, own Addresses) {
+func (b *builder) machine(m groups.Machine, own address.List) {
 	asset := b.inventory.Asset(m.Name)
 	fields := []field{
 		{name: "name", want: m.Name},
@@ -138,7 +139,7 @@ func (b *builder) deviceType(hardware groups.Hardware) *thing {
 
 // addresses adds the interface that bears the addresses of a machine, if it has
 // any, and these.
-func (b *builder) addresses(m *machine, asset groups.Asset, own Addresses) {
+func (b *builder) addresses(m *machine, asset groups.Asset, own address.List) {
 	if len(own) == 0 {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"fediversity.eu/slipway/groups"
@@ -77,6 +78,17 @@ func Declared(machine groups.Machine) (List, error) {
 		return nil, fmt.Errorf("machine %s: its list of addresses %w", machine.Name, err)
 	}
 	return list, nil
+}
+
+// Reachable keeps those of some addresses that others can reach, each once.
+func Reachable(texts []string) []string {
+	var kept []string
+	for _, text := range texts {
+		if address, err := parse(text); err == nil && !slices.Contains(kept, address.String()) {
+			kept = append(kept, address.String())
+		}
+	}
+	return kept
 }
 
 // parse reads an address that others can reach, in its plain form.

@@ -56,3 +56,7 @@ func TestDeclaredAddressesAreChecked(t *testing.T) {
 	_, err = Declared(groups.Machine{Name: "web", Addresses: []string{"2001:db8::8", "2001:db8:0::8"}})
 	assert.Error(t, err, "machine web: its list of addresses has 2001:db8::8 twice")
 }
+
+func TestOnlyReachableAddressesAreKept(t *testing.T) {
+	assert.DeepEqual(t, Reachable([]string{"127.0.0.1", "web.example.org", "192.0.2.7", "2001:DB8::7", "192.0.2.7", "fe80::1"}), []string{"192.0.2.7", "2001:db8::7"})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 
 	"github.com/hashicorp/terraform-exec/tfexec"
 
@@ -64,6 +65,9 @@ func (v *verbTask) deployment(ctx context.Context, run *task.Run, w *work) (tofu
 		keys, err := json.Marshal(there.Target.HostKeys)
 		if err != nil {
 			return d, nil, err
+		}
+		if _, err := netip.ParseAddr(there.Target.Host); err == nil {
+			run.Record.Addresses = []string{there.Target.Host}
 		}
 		d.Vars["address"], d.Vars["host_keys"] = env.NewSecret(addressOf(there.Target)), env.NewSecret(string(keys))
 	}

@@ -1,13 +1,16 @@
 package program
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 
 	"fediversity.eu/slipway/effects"
+	"fediversity.eu/slipway/effects/address"
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/report"
@@ -19,6 +22,7 @@ type fakeEffect struct {
 	name  string
 	verbs []string
 	among *fake
+	keys  []any
 }
 
 var _ effects.Effect = fakeEffect{}
@@ -34,7 +38,7 @@ func (e fakeEffect) Check(groups.Group) error {
 }
 
 func (e fakeEffect) Task(_ groups.Group, verb string) task.Task {
-	return &work{method: e.among, machine: e.name, verb: verb}
+	return &work{method: e.among, machine: e.name, verb: verb, keys: e.keys}
 }
 
 // withEffects is a world whose group has effects.
@@ -44,9 +48,9 @@ func withEffects(t *testing.T, machines ...groups.Machine) *world {
 	g := group(w.group, []string{"ssh"}, machines...)
 	g.Effects = []string{"registrars", "dns"}
 	r, err := New([]groups.Group{g}, []methods.Method{w.ssh}, noSystem,
-		fakeEffect{"dns", []string{"apply", "plan", "dump"}, w.ssh},
-		fakeEffect{"registrars", []string{"apply", "destroy", "verify"}, w.ssh},
-		fakeEffect{"netbox", []string{"apply"}, w.ssh})
+		fakeEffect{"dns", []string{"apply", "plan", "dump"}, w.ssh, []any{&address.Keys{}}},
+		fakeEffect{"registrars", []string{"apply", "destroy", "verify"}, w.ssh, nil},
+		fakeEffect{"netbox", []string{"apply"}, w.ssh, nil})
 	assert.NilError(t, err)
 	assert.NilError(t, r.Check())
 	w.registry = r
@@ -99,12 +103,43 @@ func TestEffectsAreNotStartedAfterAFailure(t *testing.T) {
 	assert.Equal(t, got.rows(w.name("dns-apply")), "not started 0.0 s "+w.name("ssh-web-apply ended unhealthy"))
 }
 
+func TestEffectsLearnWhereMachinesAre(t *testing.T) {
+	declared := machine("mail")
+	declared.Addresses = []string{"192.0.2.25"}
+	w := withEffects(t, machine("web"), machine("db"), declared, machine("local"), machine("named"))
+	seen := map[string]string{}
+	w.ssh.do = func(ctx context.Context, it *work, run *task.Run) error {
+		found := map[string][]string{
+			"web": {"192.0.2.7", "2001:db8::7"}, "db": {"192.0.2.8"}, "mail": {"192.0.2.9"}, "local": {"127.0.0.1"}, "named": {"web.example.org"},
+		}
+		run.Record.Addresses = found[it.machine]
+		if it.machine != "dns" && it.machine != "registrars" {
+			return nil
+		}
+		for name := range found {
+			list, err := address.Of(ctx, run.Environment, groups.Machine{Name: name}, false)
+			assert.Check(t, err)
+			seen[it.machine+" "+name] = fmt.Sprint(list)
+		}
+		return nil
+	}
+	got := w.run(t.Context(), map[string]string{"DB_ADDRESSES": "192.0.2.88"}, "combined")
+	assert.NilError(t, got.err)
+	assert.DeepEqual(t, seen, map[string]string{
+		"dns web": "[192.0.2.7 2001:db8::7]", "registrars web": "[]",
+		"dns db": "[192.0.2.88]", "registrars db": "[192.0.2.88]", // the caller's word
+		"dns mail": "[]", "registrars mail": "[]", // the group's, which is no variable
+		"dns local": "[]", "registrars local": "[]", "dns named": "[]", "registrars named": "[]",
+	})
+	assert.Equal(t, strings.Count(got.log, "web has the address 192.0.2.7,2001:db8::7, as its deployment tells"), 1, got.log)
+}
+
 func TestFaultsOfEffects(t *testing.T) {
 	ssh := newFake("ssh")
 	g := group("g", []string{"ssh"}, machine("web"), machine("dns"))
 	g.Effects = []string{"dns", "dns", "moon", "empty", "bad"}
 	_, err := New([]groups.Group{g}, []methods.Method{ssh}, noSystem,
-		fakeEffect{"dns", []string{"apply"}, ssh}, fakeEffect{"dns", []string{"apply"}, ssh}, fakeEffect{"all", []string{"apply"}, ssh}, fakeEffect{"empty", nil, ssh}, fakeEffect{"bad", []string{"apply"}, ssh})
+		fakeEffect{"dns", []string{"apply"}, ssh, nil}, fakeEffect{"dns", []string{"apply"}, ssh, nil}, fakeEffect{"all", []string{"apply"}, ssh, nil}, fakeEffect{"empty", nil, ssh, nil}, fakeEffect{"bad", []string{"apply"}, ssh, nil})
 	for _, text := range []string{
 		`effect "dns": declared twice`, `effect "all": a reserved word`, `group "g": effect "dns": declared twice`,
 		`group "g": unknown effect "moon"; known are dns, dns, all, empty, bad`, `effect "empty": the group declares nothing for it`,

@@ -118,8 +118,12 @@ func (n *node) attempt(ctx context.Context) (err error) {
 		}()
 		out = own
 	}
+	environment, err := n.found(ctx, log)
+	if err != nil {
+		return err
+	}
 	return n.task.Run(ctx, &task.Run{
-		Program: n.program.Name, Environment: n.environment, Log: log, Out: out, Record: n.record,
+		Program: n.program.Name, Environment: environment, Log: log, Out: out, Record: n.record,
 	})
 }
 

@@ -35,6 +35,7 @@ type Record struct {
 	Source     *Source   `json:"source,omitempty"`
 	Toplevel   string    `json:"toplevel,omitempty"`
 	Generation int       `json:"generation,omitempty"`
+	Addresses  []string  `json:"addresses,omitempty"` // of the machine, as its deployment tells
 	Changed    bool      `json:"changed"`
 	Running    string    `json:"running,omitempty"` // toplevel that the machine ran when the run began
 	Plan       *Plan     `json:"plan,omitempty"`

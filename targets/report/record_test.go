@@ -59,7 +59,7 @@ func full() *Record {
 		Source: &Source{
 			Modules: "operator (baked in)", Hash: strings.Repeat("0a", 32), Nixpkgs: "/srv/nixpkgs", Cached: true,
 		},
-		Toplevel: "/nix/store/00000000000000000000000000000000-nixos-system-web", Generation: 12, Changed: true,
+		Toplevel: "/nix/store/00000000000000000000000000000000-nixos-system-web", Generation: 12, Addresses: []string{"192.0.2.7"}, Changed: true,
 		Copied: &Copied{Paths: 3, Bytes: 1 << 30}, Switch: &code,
 		Inventory: &Objects{Create: 3, Change: 2, Delete: 1},
 		Zones:     []Zone{{Name: "example.org.", Records: 10, Create: 3, Change: 2, Delete: 1}, {Name: "lab.example.org."}},

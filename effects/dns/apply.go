@@ -15,21 +15,11 @@ import (
 type apply struct{ served }
 
 func (a *apply) Run(ctx context.Context, run *task.Run) error {
-	zones, w, err := a.open(ctx, run)
+	zones, w, before, err := a.compared(ctx, run)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	if err := nothing(zones); err != nil {
-		return err
-	}
-	done := run.Record.Time("look")
-	before, err := w.look(ctx, zones)
-	done()
-	if err != nil {
-		return err
-	}
-	run.Record.Zones = before.record()
 	for _, z := range before.zones {
 		run.Log.Infof("%s", z)
 	}
@@ -42,7 +32,7 @@ func (a *apply) Run(ctx context.Context, run *task.Run) error {
 	if err := before.show(run.Out); err != nil {
 		return err
 	}
-	done = run.Record.Time("change")
+	done := run.Record.Time("change")
 	err = w.change(ctx, before)
 	done()
 	if err != nil {

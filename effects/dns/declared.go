@@ -133,6 +133,26 @@ func (s *served) open(ctx context.Context, run *task.Run) ([]zone, *workspace, e
 	return zones, w, nil
 }
 
+// compared opens the zones and looks at what their servers hold of them. The
+// workspace is to be closed where there is no error.
+func (s *served) compared(ctx context.Context, run *task.Run) ([]zone, *workspace, changes, error) {
+	zones, w, err := s.open(ctx, run)
+	if err != nil {
+		return nil, nil, changes{}, err
+	}
+	var c changes
+	if err = nothing(zones); err == nil {
+		defer run.Record.Time("look")()
+		c, err = w.look(ctx, zones)
+	}
+	if err != nil {
+		w.Close()
+		return nil, nil, changes{}, err
+	}
+	run.Record.Zones = c.record()
+	return zones, w, c, nil
+}
+
 // nothing refuses zones that would all be empty.
 func nothing(zones []zone) error {
 	if count(zones) > 0 {

@@ -16,21 +16,11 @@ import (
 type plan struct{ served }
 
 func (p *plan) Run(ctx context.Context, run *task.Run) error {
-	zones, w, err := p.open(ctx, run)
+	zones, w, c, err := p.compared(ctx, run)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	if err := nothing(zones); err != nil {
-		return err
-	}
-	done := run.Record.Time("look")
-	c, err := w.look(ctx, zones)
-	done()
-	if err != nil {
-		return err
-	}
-	run.Record.Zones = c.record()
 	if err := c.show(run.Out); err != nil {
 		return err
 	}

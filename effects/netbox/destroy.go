@@ -84,19 +84,15 @@ func (d *destroy) spare(ctx context.Context, run *task.Run, w *writer, l leftove
 	return err
 }
 
-// untag deletes the tag, if it was made for the group and nothing bears it.
+// untag deletes the tag, if nothing bears it.
 func (d *destroy) untag(ctx context.Context, run *task.Run, w *writer) error {
 	found, err := w.list(ctx, tags, url.Values{"slug": {w.tag.key()}})
 	if err != nil || len(found) == 0 {
 		return err
 	}
 	tag := leftover{tags, found[0]}
-	switch {
-	case tag.text("description") != tagDescription(d.group.Name):
-		run.Log.Infof("%s stays: it was not made here", tag)
-		return nil
-	case tag.number("tagged_items") > 0:
-		run.Log.Warnf("%s stays: %d objects bear it", tag, tag.number("tagged_items"))
+	if bearers := tag.number("tagged_items"); bearers > 0 {
+		run.Log.Warnf("%s stays: %d objects bear it", tag, bearers)
 		return nil
 	}
 	return w.delete(ctx, tags, []leftover{tag})

@@ -57,8 +57,13 @@ func (c *client) lookAtTag(ctx context.Context, tag *thing) error {
 	if !c.api().atLeast(oldest) {
 		return report.Refuse("look at NetBox", fmt.Errorf("its API is %s", c.api()), "NetBox must be "+oldest.String()+" or later")
 	}
-	if len(found) > 0 {
-		tag.found, tag.id = found[0], found[0].id()
+	if len(found) == 0 {
+		return nil
+	}
+	tag.found, tag.id = found[0], found[0].id()
+	if says, ours := found[0].text("description"), tag.text("description"); !strings.HasPrefix(says+" ", ours+" ") {
+		return report.Refuse("look at the tag "+tag.key(), fmt.Errorf("its description is %q: what bears it may be somebody else's", says),
+			"NETBOX_TAG names a tag of this deployment alone; if that one is, let its description begin with: "+ours)
 	}
 	return nil
 }
@@ -188,13 +193,7 @@ func assigned(r record) string {
 func (t *thing) clashes(r record) bool {
 	switch t.kind {
 	case devices, virtualMachines:
-		tenant := ""
-		for _, f := range t.fields {
-			if f.name == "tenant" {
-				tenant = f.text()
-			}
-		}
-		return r.text("tenant") == tenant
+		return r.text("tenant") == t.text("tenant")
 	case addresses:
 		return r.text("vrf") == ""
 	}

@@ -43,6 +43,16 @@ func (t *thing) key() string {
 	return t.kind.key(r)
 }
 
+// text is what a field of the thing is to be, as plain writes that of a record.
+func (t *thing) text(name string) string {
+	for _, f := range t.fields {
+		if f.name == name {
+			return f.text()
+		}
+	}
+	return ""
+}
+
 // text is the field's value as plain writes that of a record.
 func (f field) text() string {
 	switch want := f.want.(type) {

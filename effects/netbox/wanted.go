@@ -50,7 +50,8 @@ func want(group groups.Group, keys InventoryKeys, own map[string]address.List, t
 	return w
 }
 
-// tagDescription is by what a tag of ours is known: only such a tag is deleted.
+// tagDescription is by what a tag is known to be a group's: what bears another one
+// may be somebody else's, and is not for us to delete.
 func tagDescription(group string) string {
 	return "Made and kept by Slipway for the group " + group
 }

@@ -47,6 +47,24 @@ func usesStrangers(w *world) {
 	assert.Equal(w, w.whole("dcim/sites/", site.id())+w.whole("dcim/device-roles/", role.id()), before)
 }
 
+func refusesTags(w *world) {
+	tag := w.make("extras/tags/", object{"name": w.tag(), "slug": w.tag(), "description": "Made and kept by Slipway for the group " + w.group.Name + "2"})
+	site := w.make("dcim/sites/", object{"name": w.group.Inventory.Site, "slug": "site-of-" + w.group.Name, "tags": []any{tag["id"]}})
+	for _, verb := range []string{"plan", "apply", "destroy"} {
+		o := w.run(verb)
+		assert.Equal(w, o.code, report.Refused)
+		assert.Equal(w, o.writes(), 0)
+		contains(w, o.err.Error(), "tag "+w.tag(), "may be somebody else's")
+		contains(w, o.hints, "NETBOX_TAG")
+	}
+	w.whole("dcim/sites/", site.id())
+
+	// Somebody has handed it over, and added a word.
+	w.patch("extras/tags/", tag.id(), object{"description": "Made and kept by Slipway for the group " + w.group.Name + " since May"})
+	w.applied()
+	destroyed(w)
+}
+
 func guards(w *world) {
 	w.applied()
 	web, db := w.vm("web"), w.vm("db")

@@ -63,7 +63,7 @@ func OnMachines() []Check {
 		{"integrations-state-backend", "kills the state backend while it writes, fills its disk, lets OpenTofu use it, and compares it with another", "^TestStateBackend"},
 		{"effects-dns", "publishes zones to a BIND, a Knot and a PowerDNS, spoils them, and breaks the way there", "^TestDNS"},
 		{"effects-registrars", "delegates signed domains at every registrar's stand-in, from a zone of BIND's, and refuses what would take them off the net", "^TestRegistrars$"},
-		{"effects-netbox", "keeps groups in a NetBox: what is made, what is left alone, what is said, and how many requests many machines take", "^TestNetBox"},
+		{"effects-netbox", "keeps groups in a NetBox: what is made, put right, left alone and deleted, and what is said", "^TestNetBox"},
 		{"guests", "boots, cuts, kills and cleans up test machines", "^TestGuest"},
 		{"switch-program", "holds the stand-in's switch program to the contract of the real one", "^TestSwitch"},
 		{"stand-in", "runs the declared machines over the stand-in nixpkgs, with an old Nix and a newer one", "^Test(DeclaredMachinesRun|Later|Sites|Port)"},
@@ -74,6 +74,7 @@ func OnMachines() []Check {
 type Keys struct {
 	Guest   string    `env:"CHECKS_GUEST" oneof:"vm,container" desc:"kind of guest for all checks on machines, instead of what each is made for"`
 	Nixpkgs env.Path  `env:"CHECKS_NIXPKGS" desc:"a real nixpkgs, to run the checks over that can use it"`
+	NetBox  string    `env:"CHECKS_NETBOX,default=essential" oneof:"essential,all" desc:"how much of the suite of the inventory runs over NetBox itself"`
 	MaySkip env.Names `env:"CHECKS_MAY_SKIP" desc:"parts whose absence may skip a check, separated by commas; when set, a skip for another reason counts as a failure"`
 }
 

@@ -68,6 +68,7 @@ func (r *Run) own() map[string]string {
 	if r.keys.Nixpkgs != "" {
 		own["CHECKS_NIXPKGS"] = string(r.keys.Nixpkgs)
 	}
+	own["CHECKS_NETBOX"] = r.keys.NetBox
 	if cache, err := r.Environment.CacheDir(); err == nil {
 		own["CACHE_DIR"] = cache
 	}

@@ -139,7 +139,7 @@ func (Checks) EffectsRegistrars(ctx context.Context) error {
 	return run(ctx, "checks-effects-registrars")
 }
 
-// EffectsNetbox keeps groups in a NetBox: what is made, what is left alone, what is said, and how many requests many machines take.
+// EffectsNetbox keeps groups in a NetBox: what is made, put right, left alone and deleted, and what is said.
 func (Checks) EffectsNetbox(ctx context.Context) error { return run(ctx, "checks-effects-netbox") }
 
 // Guests boots, cuts, kills and cleans up test machines.

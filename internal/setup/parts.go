@@ -50,5 +50,13 @@ func Parts() []Part {
 		},
 		{Package: "pdns-backend-sqlite3", Minimum: "4.4", Why: "keeps the zones of that one"},
 		{Package: "sqlite3", Minimum: "3.34", Program: "sqlite3", Why: "makes and changes them behind its back"},
+		{
+			Package: "postgresql", Minimum: "15", Program: "initdb", Why: "is the database of NetBox, in a check",
+			Services: []string{"postgresql.service"},
+		},
+		{
+			Package: "redis-server", Minimum: "5:6", Program: "redis-server", Why: "is the cache of NetBox, in a check",
+			Services: []string{"redis-server.service"},
+		},
 	}
 }

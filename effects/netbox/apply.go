@@ -7,16 +7,11 @@ import (
 	"strings"
 	"sync"
 
-	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/task"
 )
 
 // apply makes NetBox hold the inventory of a group.
 type apply struct{ *coordinates }
-
-func (a *apply) Coordinates() []any { return a.all() }
-
-func (a *apply) Check(environment env.Environment) error { return a.check(environment) }
 
 func (a *apply) Run(ctx context.Context, run *task.Run) error {
 	return a.talk(ctx, run, "keep the inventory in", func(ctx context.Context, client *client, tag *thing) error {

@@ -24,10 +24,11 @@ type coordinates struct {
 	machine   address.Keys // only declared: each machine has its own
 }
 
-func (c *coordinates) all() []any { return []any{&c.keys, &c.inventory, &c.machine} }
+// Coordinates are the keys of a run that compares.
+func (c *coordinates) Coordinates() []any { return []any{&c.keys, &c.inventory, &c.machine} }
 
-// check looks at the coordinates before anything starts.
-func (c *coordinates) check(environment env.Environment) error {
+// Check looks at the coordinates before anything starts.
+func (c *coordinates) Check(environment env.Environment) error {
 	_, err := c.addresses(context.Background(), environment) // no secrets among them, so nothing waits
 	return errors.Join(c.checkServer(), err)
 }
@@ -103,10 +104,6 @@ func (c *coordinates) compared(ctx context.Context, run *task.Run, client *clien
 
 // plan shows what apply would change, and asks NetBox for nothing but lists.
 type plan struct{ *coordinates }
-
-func (p *plan) Coordinates() []any { return p.all() }
-
-func (p *plan) Check(environment env.Environment) error { return p.check(environment) }
 
 func (p *plan) Run(ctx context.Context, run *task.Run) error {
 	return p.talk(ctx, run, "plan the inventory in", func(ctx context.Context, client *client, tag *thing) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
 
 	"fediversity.eu/slipway/groups"
@@ -30,6 +31,11 @@ func systemOf(m groups.Machine) (system, error) {
 func (s system) use(m *groups.Machine) error {
 	if len(s.Modules) == 0 {
 		return errors.New("no NixOS module")
+	}
+	for _, module := range s.Modules {
+		if !filepath.IsLocal(module) {
+			return fmt.Errorf("module %q is not below the source", module)
+		}
 	}
 	m.System, m.Modules, m.Probes = s.System, s.Modules, nil
 	for _, p := range s.Probes {

@@ -146,6 +146,7 @@ func TestLayersThatCannotBeUsed(t *testing.T) {
 		{"another machine", head + `{"machines":{"wiki":{"modules":["w.nix"]}}}}}`, "machines: it declares no machine web of operator; it has wiki"},
 		{"no resources", head + `{}}}`, "resources: it declares no machine web of operator; it has none"},
 		{"no module", head + `{"machines":{"web":{"modules":[]}}}}}`, "machine web: no NixOS module"},
+		{"a module elsewhere", head + `{"machines":{"web":{"modules":["../../etc/nixos/configuration.nix"]}}}}}`, "is not below the source"},
 		{"no placement", head + `{"resources":{"web":{}}}}}`, "machine web: no placement"},
 		{"a probe that asks nothing", head + `{"machines":{"web":{"modules":["w.nix"],"probes":[{"name":"p"}]}}}}}`, "it asks one of tcp, http and command"},
 		{"a probe with a bad deadline", head + `{"machines":{"web":{"modules":["w.nix"],"probes":[{"name":"p","deadline":"soon","command":{"script":"true"}}]}}}}}`, `deadline "soon" is no duration`},

@@ -227,16 +227,13 @@ func (s *Session) prepare(ctx context.Context, programs []called) ([]*node, erro
 		machines[leaf.program.Machine] = true
 		scope := env.For{Machine: leaf.program.Machine, Alone: len(every) == 1}
 		unclear, barred := leaf.layer(ctx, scope)
-		if barred != nil && report.CodeOf(barred) != report.Usage {
-			return nil, barred // a module source that can't be had
+		if barred != nil {
+			return nil, barred // what the program reads follows from its layers
 		}
 		declared = append(declared, &source.Keys{})
 		declared = append(declared, leaf.task.Coordinates()...)
 		malformed, refused := leaf.load(ctx, scope)
 		malformed = env.Join(unclear, malformed)
-		if barred != nil {
-			refused = barred // the task is not the one that would be run
-		}
 		if malformed != nil {
 			problems = append(problems, malformed)
 			if len(s.registry.Arguments(leaf.program)) > 0 && !leaf.among {

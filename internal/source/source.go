@@ -83,7 +83,7 @@ func (s *Shelf) open(ctx context.Context, key string, a Address, agent string) (
 }
 
 // refusal is the fate of a source that is well addressed and can't be had.
-type refusal struct { //nolint:errname // it reads as what it is
+type refusal struct {
 	err  error
 	hint string
 }

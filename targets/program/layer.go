@@ -32,7 +32,7 @@ func (n *node) layer(ctx context.Context, scope env.For) (malformed, refused err
 		return nil, nil
 	}
 	n.layered = true
-	if err := r.usable(n.program, choice.Group); err != nil {
+	if err := n.session.usable(n.program, choice.Group, choice.Layers); err != nil {
 		return nil, &report.Fault{
 			Code: report.Usage, What: "use the layers of " + n.program.Group, Why: err,
 			Hint: "the module sources say this in their module.json; slipway module prints the one that is baked in",
@@ -43,7 +43,8 @@ func (n *node) layer(ctx context.Context, scope env.For) (malformed, refused err
 }
 
 // usable says what is wrong with declarations that come from a module source.
-func (r *Registry) usable(p Program, group groups.Group) error {
+func (s *Session) usable(p Program, group groups.Group, layers []report.Layer) error {
+	r := s.registry
 	verbs := func(list []task.Verb) bool {
 		return slices.ContainsFunc(list, func(v task.Verb) bool { return v.Name == p.Verb })
 	}
@@ -54,7 +55,7 @@ func (r *Registry) usable(p Program, group groups.Group) error {
 			checked.Effects = append(checked.Effects, effect.Name())
 		}
 	}
-	faults := r.checkGroup(checked)
+	faults := []error{s.sound(checked, layers)}
 	machine, _ := machineOf(group, p.Machine)
 	switch p.Kind {
 	case Standalone:
@@ -68,4 +69,16 @@ func (r *Registry) usable(p Program, group groups.Group) error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// sound checks a group as the registry does those that are compiled in, once for
+// the same layers, however many machines it has.
+func (s *Session) sound(group groups.Group, layers []report.Layer) error {
+	question := fmt.Sprint(group.Name, layers)
+	err, ok := s.checked[question]
+	if !ok {
+		err = errors.Join(s.registry.checkGroup(group)...)
+		s.checked[question] = err
+	}
+	return err
 }

@@ -41,7 +41,8 @@ type Session struct {
 	close       func()
 	abandon     func()
 	slots       chan struct{}
-	shelf       *source.Shelf // of module sources
+	shelf       *source.Shelf    // of module sources
+	checked     map[string]error // groups of which they hold layers
 	nodes       map[string]*node
 }
 
@@ -68,7 +69,7 @@ func (r *Registry) NewSession(ctx context.Context, environment env.Environment, 
 	}
 	s.open(to)
 	s.slots = make(chan struct{}, int(s.keys.Parallelism))
-	s.shelf = source.NewShelf(environment, s.log)
+	s.shelf, s.checked = source.NewShelf(environment, s.log), map[string]error{}
 	return s, nil
 }
 

@@ -26,6 +26,7 @@ func full() groups.Group {
 					{Name: "port", Ask: groups.TCP{Address: "127.0.0.1:80"}},
 					{Name: "queue", Ask: groups.Command{Script: "true"}},
 				},
+				Database: &groups.Database{Name: "web", Owner: "web_owner"}, Mount: &groups.Mount{Path: "operator/web", Type: "kv", Version: 1},
 				Addresses: []string{"192.0.2.7"}, Names: []string{"@", "www"},
 				Records: []groups.Record{{Name: "mail", Type: "MX", TTL: 60, Values: []string{"10 mail"}}},
 			},

@@ -166,7 +166,21 @@ func (r *Registry) checkMachine(what string, machine groups.Machine) []error {
 	if len(machine.Modules) == 0 {
 		faults = append(faults, fmt.Errorf("%s: no NixOS module", what))
 	}
+	if machine.Database != nil {
+		faults = append(faults, in(what, machine.Database.Check()))
+	}
+	if machine.Mount != nil {
+		faults = append(faults, in(what, machine.Mount.Check()))
+	}
 	return append(faults, checkProbes(what, machine.Probes)...)
+}
+
+// in says where a fault is.
+func in(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 func checkProbes(what string, probes []groups.Probe) []error {

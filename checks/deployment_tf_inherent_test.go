@@ -5,6 +5,7 @@ package checks
 import (
 	"context"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -176,13 +177,11 @@ func TestDeploymentTFInherent(t *testing.T) {
 	}))
 	w.boot(guest.Container)
 	b := w.stateful("web")
-	for key, value := range map[string]string{
+	maps.Copy(w.env, map[string]string{
 		"OPERATOR_MODULE_SOURCE": w.pin, "VERSION_LAYERS": "resources=operator,effects=provider", "TOFU_PROVIDER_MIRROR": mirror,
 		"DATABASE_HOST": "127.0.0.1", "DATABASE_PORT": db.port, "DATABASE_TLS": "disable",
 		"DATABASE_ADMIN_PASSWORD": adminSecret, "DATABASE_PASSWORD": ownerSecret, "VAULT_ADDR": bao, "VAULT_TOKEN": mountSecret,
-	} {
-		w.env[key] = value
-	}
+	})
 	body := func() string { return b.Get(t.Context()).Body }
 	owned := func(t *testing.T, secret string) bool {
 		t.Helper()

@@ -31,7 +31,8 @@ type Check struct {
 func OnMachines() []Check {
 	return []Check{
 		{"deployment-ssh-hosts", "deploys a trivial host by ssh: healthy, unchanged, one file changed, a failing unit", "^TestDeploymentSSHHosts$"},
-		{"deployment-tf-hosts", "deploys a trivial host as a resource of OpenTofu: first run, no changes, drift, a failing unit, a lost state, import, destroy", "^TestDeploymentTF"},
+		{"deployment-tf-hosts", "deploys a trivial host as a resource of OpenTofu: first run, no changes, drift, a failing unit, a lost state, import, destroy", "^TestDeploymentTF(Hosts|Local)$"},
+		{"deployment-tf-inherent", "makes a database in PostgreSQL and a mount in OpenBao with a machine, and leaves both where the state is given up", "^TestDeploymentTFInherent$"},
 		{"deployment-bad-input", "tries what users get wrong: each is refused with what to do, and nothing is changed", "^TestDeploymentBadInput$"},
 		{"deployment-switch-codes", "brings about each way in which a switch ends", "^TestDeploymentSwitchCodes$"},
 		{"deployment-interruptions", "cuts links, fills disks and starts two runs at once", "^TestDeploymentInterruptions$"},
@@ -46,6 +47,7 @@ func OnMachines() []Check {
 		{"deployment-verdicts", "brings about each way in which a unit or a probe is not well, on the bus of a machine and without it", "^TestDeploymentVerdicts"},
 		{"contract-environment", "shows that programs read declared variables and children get no others", "^TestContractEnvironment$"},
 		{"contract-exit-codes", "compares the exit codes of the binary and of mage, signals included", "^TestContractExitCodes$"},
+		{"contract-layers", "takes layers from sources of every kind, under every decision, and refuses what is undecided, unpinned or not what was pinned", "^TestContractLayers"},
 		{"integrations-cold-start-bootstraps", "makes the first state before the first object, and goes on from a start that failed", "^TestColdStart"},
 		{"integrations-bootstrap-of-the-backend-itself", "keeps the state here until the backend that it belongs to is up", "^TestBootstrapOfTheBackendItself"},
 		{"integrations-steady-refuses-lost-state", "gives every answer that OpenTofu takes for a first run: each is refused, and nothing is made", "^TestSteadyRefusesLostState$"},

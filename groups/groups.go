@@ -25,4 +25,7 @@ type Group struct {
 type Source struct {
 	Name  string // for messages and records
 	Trees map[string]fs.FS
+	// Dir is a directory that holds the modules in the place of the trees, where a
+	// run takes them from a module source of its caller.
+	Dir string
 }

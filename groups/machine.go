@@ -11,6 +11,11 @@ type Machine struct {
 	Placement   Placement
 	Probes      []Probe // what it must answer, besides that its units are well
 
+	// Database and Mount are state of the deployment's own that is kept elsewhere;
+	// methods that use OpenTofu make it. nil means that there is none.
+	Database *Database
+	Mount    *Mount
+
 	// Addresses are the public ones, IPv4 and IPv6, where they are known when the
 	// machine is declared; those in the coordinates win over them.
 	Addresses []string

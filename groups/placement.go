@@ -10,10 +10,10 @@ type External struct{}
 
 // Local is a virtual machine that Slipway boots on the host it runs on.
 type Local struct {
-	MemoryMiB int
-	DiskMiB   int
-	Forward   []int // TCP ports of the machine that get a port on loopback
-	Answers   int   // of these, the one where its service answers over HTTP
+	MemoryMiB int   `json:"memory_mib,omitempty"`
+	DiskMiB   int   `json:"disk_mib,omitempty"`
+	Forward   []int `json:"forward,omitempty"` // TCP ports of the machine that get a port on loopback
+	Answers   int   `json:"answers,omitempty"` // of these, the one where its service answers over HTTP
 }
 
 func (External) placement() {}

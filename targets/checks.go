@@ -120,6 +120,14 @@ func (Checks) ContractExitCodes(ctx context.Context) error {
 	return run(ctx, "checks-contract-exit-codes")
 }
 
+// DeploymentTfInherent makes a database in PostgreSQL and a mount in OpenBao with a machine, and leaves both where the state is given up.
+func (Checks) DeploymentTfInherent(ctx context.Context) error {
+	return run(ctx, "checks-deployment-tf-inherent")
+}
+
+// ContractLayers takes layers from sources of every kind, under every decision, and refuses what is undecided, unpinned or not what was pinned.
+func (Checks) ContractLayers(ctx context.Context) error { return run(ctx, "checks-contract-layers") }
+
 // ReadmeCommands runs the commands of the README.
 func (Checks) ReadmeCommands(ctx context.Context) error { return run(ctx, "checks-readme-commands") }
 

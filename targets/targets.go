@@ -47,3 +47,9 @@ type Programs mg.Namespace
 
 // List lists every program with one line each.
 func (Programs) List() error { return front.List(catalog.Front()) }
+
+// Module is the namespace of what is declared, as a module source holds it.
+type Module mg.Namespace
+
+// JSON prints the module.json of all groups.
+func (Module) JSON() error { return front.Module(catalog.Front()) }

@@ -25,7 +25,7 @@ type Blueprint struct {
 	deployment methods.Deployment
 	standIn    StandIn
 	cache      env.Cache
-	source     SourceKeys
+	hosting    HostingKeys
 	nixpkgs    NixpkgsKeys
 	local      LocalKeys
 }
@@ -39,9 +39,9 @@ func NewBlueprint(d methods.Deployment, standIn StandIn) *Blueprint {
 // Coordinates are the keys that say what the system is made of.
 func (b *Blueprint) Coordinates() []any {
 	if b.isLocal() {
-		return []any{&b.cache, &b.source, &b.local}
+		return []any{&b.cache, &b.hosting, &b.local}
 	}
-	return []any{&b.cache, &b.source, &b.nixpkgs}
+	return []any{&b.cache, &b.hosting, &b.nixpkgs}
 }
 
 func (b *Blueprint) isLocal() bool {
@@ -55,15 +55,15 @@ func (b *Blueprint) Check(environment env.Environment) error {
 	if _, err := environment.CacheDir(); err != nil {
 		return &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
 	}
-	_, err := NewCoordinates(b.deployment.Group, b.deployment.Machine, "", string(b.source.Hosting))
+	_, err := NewCoordinates(b.deployment.Group, b.deployment.Machine, "", string(b.hosting.Hosting))
 	faults := []error{err}
 	nixpkgs := cmp.Or(b.nixpkgs.Nixpkgs, b.local.Nixpkgs)
 	if nixpkgs != "" {
 		_, err := openNixpkgs(string(nixpkgs))
 		faults = append(faults, err)
 	}
-	if b.source.Modules != "" {
-		faults = append(faults, haveModules(string(b.source.Modules), b.deployment.Machine.Modules))
+	if dir := b.deployment.Group.Source.Dir; dir != "" {
+		faults = append(faults, haveModules(dir, b.deployment.Machine.Modules))
 	}
 	return errors.Join(faults...)
 }
@@ -138,11 +138,11 @@ func (b *Blueprint) system(ctx context.Context, cache string) (System, error) {
 			return System{}, fmt.Errorf("stand-in nixpkgs: %w", err)
 		}
 	}
-	coordinates, err := NewCoordinates(group, machine, domain, string(b.source.Hosting))
+	coordinates, err := NewCoordinates(group, machine, domain, string(b.hosting.Hosting))
 	if err != nil {
 		return System{}, err
 	}
-	source, err := OpenSource(group, string(b.source.Modules), cache)
+	source, err := OpenSource(group, cache)
 	if err != nil {
 		return System{}, err
 	}

@@ -13,9 +13,8 @@ import (
 	"fediversity.eu/slipway/targets/report"
 )
 
-// SourceKeys are the coordinates of a system: what it is made of.
-type SourceKeys struct {
-	Modules env.Path `env:"SELF_MODULE_SOURCE" desc:"directory with the NixOS modules to deploy, instead of those baked into the program"`
+// HostingKeys are the coordinates of every system.
+type HostingKeys struct {
 	Hosting env.Text `env:"HOSTING_CONFIG" desc:"facts of the hosting provider, as a JSON file or inline JSON; modules see them as coordinates.hosting"`
 }
 

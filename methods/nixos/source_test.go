@@ -17,88 +17,6 @@ import (
 	"fediversity.eu/slipway/targets/report"
 )
 
-func hashOf(t *testing.T, dir string) string {
-	t.Helper()
-	hash, err := hashTree(os.DirFS(dir))
-	assert.NilError(t, err)
-	return hash
-}
-
-// modules is a folder with everything that a tree of modules may hold.
-func modules(t *testing.T) string {
-	return fs.NewDir(t, "modules",
-		fs.WithFile("web.nix", "{ }"), fs.WithFile("empty", ""),
-		fs.WithFile("run.sh", "#!/bin/sh\n", fs.WithMode(0o755)),
-		fs.WithDir("site", fs.WithFile("index.html", "<p>")),
-		fs.WithDir(".git", fs.WithFile("HEAD", "ref: refs/heads/main")),
-		fs.WithSymlink("link", "web.nix")).Path()
-}
-
-func TestWhatChangesTheHashOfATree(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		change  func(dir string) error
-		changes bool
-	}{
-		{"nothing", func(string) error { return nil }, false},
-		{"a file's content", func(d string) error { return os.WriteFile(filepath.Join(d, "web.nix"), []byte("{x}"), 0o600) }, true},
-		{"a file's content of the same length", func(d string) error { return os.WriteFile(filepath.Join(d, "web.nix"), []byte("{_}"), 0o600) }, true},
-		{"a file in a folder", func(d string) error {
-			return os.WriteFile(filepath.Join(d, "site", "index.html"), []byte("<q>"), 0o600)
-		}, true},
-		{"a new file", func(d string) error { return os.WriteFile(filepath.Join(d, "new.nix"), nil, 0o600) }, true},
-		{"a file's name", func(d string) error { return os.Rename(filepath.Join(d, "web.nix"), filepath.Join(d, "wib.nix")) }, true},
-		{"a file that is gone", func(d string) error { return os.Remove(filepath.Join(d, "empty")) }, true},
-		{"a file that can be run", func(d string) error { return os.Chmod(filepath.Join(d, "web.nix"), 0o755) }, true},
-		{"a file's other bits", func(d string) error { return os.Chmod(filepath.Join(d, "web.nix"), 0o400) }, false},
-		{"a file's time", func(d string) error { return os.Chtimes(filepath.Join(d, "web.nix"), time.Unix(1, 0), time.Unix(1, 0)) }, false},
-		{"where a link leads", func(d string) error {
-			_ = os.Remove(filepath.Join(d, "link"))
-			return os.Symlink("run.sh", filepath.Join(d, "link"))
-		}, true},
-		{"what version control keeps", func(d string) error { return os.WriteFile(filepath.Join(d, ".git", "HEAD"), []byte("x"), 0o600) }, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			dir := modules(t)
-			before := hashOf(t, dir)
-			assert.Assert(t, cmp.Regexp("^[0-9a-f]{64}$", before))
-			assert.NilError(t, c.change(dir))
-			assert.Equal(t, hashOf(t, dir) != before, c.changes)
-		})
-	}
-}
-
-func TestAHashTellsFilesApart(t *testing.T) {
-	one := fstest.MapFS{"a": {Data: []byte("file \"b\" false 0\n")}, "b": {}}
-	two := fstest.MapFS{"a": {}, "b": {Data: []byte("file \"b\" false 0\n")}}
-	first, err := hashTree(one)
-	assert.NilError(t, err)
-	second, err := hashTree(two)
-	assert.NilError(t, err)
-	assert.Assert(t, first != second)
-}
-
-func TestALinkThatLeadsNowhereIsHashed(t *testing.T) {
-	dir := fs.NewDir(t, "tree", fs.WithSymlink("link", "nowhere"))
-	hashOf(t, dir.Path())
-}
-
-func TestHashOfTreesKnowsTheirNames(t *testing.T) {
-	tree := fstest.MapFS{"a.nix": {Data: []byte("{ }")}}
-	of := func(names ...string) string {
-		trees := map[string]iofs.FS{}
-		for _, name := range names {
-			trees[name] = tree
-		}
-		hash, err := hashTrees(trees)
-		assert.NilError(t, err)
-		return hash
-	}
-	assert.Equal(t, of("dev", "modules"), of("modules", "dev"))
-	assert.Assert(t, of("dev") != of("modules"))
-	assert.Assert(t, of("dev") != of("dev", "modules"))
-}
-
 func baked() groups.Group {
 	return groups.Group{Name: "operator", Source: groups.Source{Name: "operator (baked in)", Trees: map[string]iofs.FS{
 		"operator": fstest.MapFS{"web.nix": {Data: []byte("{ }")}, "site/index.html": {Data: []byte("<p>")}},
@@ -108,7 +26,7 @@ func baked() groups.Group {
 
 func TestBakedModulesAreUnpackedOnce(t *testing.T) {
 	cache := t.TempDir()
-	source, err := OpenSource(baked(), "", cache)
+	source, err := OpenSource(baked(), cache)
 	assert.NilError(t, err)
 	assert.Equal(t, source.Name, "operator (baked in)")
 	assert.Equal(t, source.Dir, filepath.Join(cache, "sources", source.Hash[:32]))
@@ -118,7 +36,7 @@ func TestBakedModulesAreUnpackedOnce(t *testing.T) {
 	}
 	before, err := os.Stat(source.Dir)
 	assert.NilError(t, err)
-	again, err := OpenSource(baked(), "", cache)
+	again, err := OpenSource(baked(), cache)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, again, source)
 	after, err := os.Stat(source.Dir)
@@ -131,7 +49,7 @@ func TestManyUnpackAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 16 {
 		all.Go(func() {
-			source, err := OpenSource(baked(), "", cache)
+			source, err := OpenSource(baked(), cache)
 			if err != nil {
 				t.Error(err)
 				return
@@ -147,46 +65,45 @@ func TestManyUnpackAtOnce(t *testing.T) {
 	assert.Assert(t, cmp.Len(entries, 1), "nothing half-made stays behind")
 }
 
-func TestAFolderOfTheCallers(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(modules(t))
+// pinned is the group with its modules in a folder.
+func pinned(dir string) groups.Group {
+	group := baked()
+	group.Source.Name, group.Source.Dir = "a folder", dir
+	return group
+}
+
+func TestAFolderIsReadAsItIsNow(t *testing.T) {
+	dir := fs.NewDir(t, "modules", fs.WithFile("web.nix", "{ }")).Path()
+	source, err := OpenSource(pinned(dir), t.TempDir())
 	assert.NilError(t, err)
-	link := filepath.Join(t.TempDir(), "link")
-	assert.NilError(t, os.Symlink(dir, link))
-	source, err := OpenSource(baked(), link, t.TempDir())
+	assert.Equal(t, source.Name, "a folder")
+	assert.Equal(t, source.Dir, dir)
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "web.nix"), []byte("{x}"), 0o600))
+	again, err := OpenSource(pinned(dir), t.TempDir())
 	assert.NilError(t, err)
-	assert.DeepEqual(t, source, Source{Name: dir, Dir: dir, Hash: hashOf(t, dir)})
+	assert.Assert(t, again.Hash != source.Hash)
 }
 
 func TestSourcesThatCannotBeOpened(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "cache")
+	assert.NilError(t, os.WriteFile(file, nil, 0o600))
 	for _, c := range []struct {
 		name  string
 		group groups.Group
-		dir   string
+		cache string
 		code  report.Code
 		want  string
 	}{
-		{"a folder that is not there", baked(), "/no/such/folder", report.Usage, "open the module source (/no/such/folder): "},
-		{"a group without modules", groups.Group{Name: "bare"}, "", report.Usage, "group bare has no modules of its own"},
+		{"a folder that is not there", pinned("/no/such/folder"), t.TempDir(), report.Usage, "open the module source (/no/such/folder): "},
+		{"a group without modules", groups.Group{Name: "bare"}, t.TempDir(), report.Usage, "group bare has no modules of its own"},
+		{"a cache that is a file", baked(), file, report.Refused, "unpack the modules of operator (baked in)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := OpenSource(c.group, c.dir, t.TempDir())
+			_, err := OpenSource(c.group, c.cache)
 			assert.Equal(t, report.CodeOf(err), c.code)
 			assert.ErrorContains(t, err, c.want)
 		})
 	}
-	t.Run("a cache that is a file", func(t *testing.T) {
-		file := filepath.Join(t.TempDir(), "cache")
-		assert.NilError(t, os.WriteFile(file, nil, 0o600))
-		_, err := OpenSource(baked(), "", file)
-		assert.Equal(t, report.CodeOf(err), report.Refused)
-		assert.ErrorContains(t, err, "unpack the modules of operator (baked in)")
-	})
-	t.Run("a file in the place of a folder", func(t *testing.T) {
-		file := filepath.Join(t.TempDir(), "module.nix")
-		assert.NilError(t, os.WriteFile(file, []byte("{ }"), 0o600))
-		_, err := OpenSource(baked(), file, t.TempDir())
-		assert.Equal(t, report.CodeOf(err), report.Usage)
-	})
 }
 
 func TestPruneKeepsWhatWasUsedLast(t *testing.T) {

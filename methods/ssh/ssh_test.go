@@ -47,7 +47,7 @@ func TestCoordinatesOfEveryVerb(t *testing.T) {
 	reach := []string{
 		"SSH_AUTH_SOCK", "SSH_CONNECT_TIMEOUT", "SSH_HOST", "SSH_HOST_KEY", "SSH_JUMP", "SSH_JUMP_HOST_KEY", "SSH_KEEPALIVE", "SSH_KEY", "SSH_PORT", "SSH_USER",
 	}
-	system := []string{"CACHE_DIR", "DNS_DOMAIN", "HOSTING_CONFIG", "NIXPKGS", "SELF_MODULE_SOURCE"}
+	system := []string{"CACHE_DIR", "DNS_DOMAIN", "HOSTING_CONFIG", "NIXPKGS"}
 	for _, c := range []struct {
 		verb  string
 		place groups.Placement

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-exec/tfexec"
 
 	"fediversity.eu/slipway/methods/tofu"
+	"fediversity.eu/slipway/methods/tofu/inherent"
 	"fediversity.eu/slipway/methods/tofu/ledger"
 	"fediversity.eu/slipway/methods/tofu/provider"
 	"fediversity.eu/slipway/targets/env"
@@ -22,23 +23,30 @@ type object map[string]any
 var outputs = []string{"address", "generation", "toplevel", "verdict"}
 
 // configuration is what OpenTofu gets for a machine. What differs from run to run
-// comes in by variables, so that one prepared folder serves all runs.
-func configuration(id, machine string) ([]byte, error) {
+// comes in by variables, so that one prepared folder serves all runs. What is own
+// to the machine is there before it.
+func configuration(id, machine string, own *inherent.State) ([]byte, error) {
 	shown := object{}
 	for _, name := range outputs {
 		shown[name] = object{"value": fmt.Sprintf("${%s.%s.%s}", machineType, machine, name)}
 	}
+	resource := object{
+		"name": id, "toplevel": "${var.toplevel}", "address": "${var.address}", "host_keys": "${var.host_keys}",
+	}
+	providers := own.Providers()
+	providers[providerName] = object{"source": providerAddress}
+	if needs := own.Addresses(); len(needs) > 0 {
+		resource["depends_on"] = needs
+	}
 	return json.Marshal(object{
-		"terraform": object{"required_providers": object{providerName: object{"source": providerAddress}}},
+		"terraform": object{"required_providers": providers},
 		"variable": object{
 			"toplevel":  object{"type": "string", "default": ""},
 			"address":   object{"type": "string", "default": nil},
 			"host_keys": object{"type": "list(string)", "default": nil},
 		},
-		"resource": object{machineType: object{machine: object{
-			"name": id, "toplevel": "${var.toplevel}", "address": "${var.address}", "host_keys": "${var.host_keys}",
-		}}},
-		"output": shown,
+		"resource": object{machineType: object{machine: resource}},
+		"output":   shown,
 	})
 }
 
@@ -49,11 +57,14 @@ func (v *verbTask) deployment(ctx context.Context, run *task.Run, w *work) (tofu
 		// Making a machine again is deploying to the one that is there.
 		Adopts: func(o ledger.Object) bool { return o.Type == machineType },
 	}
-	text, err := configuration(w.id(), w.reach.Deployment.Machine.Name)
+	text, err := configuration(w.id(), w.reach.Deployment.Machine.Name, v.inherent)
 	if err != nil {
 		return d, nil, err
 	}
 	d.Files = map[string][]byte{"main.tf.json": text}
+	if err := v.inherent.Add(&d, v.speaks()); err != nil {
+		return d, nil, err
+	}
 	if v.builds() {
 		d.Vars["toplevel"] = env.NewSecret(w.built.Toplevel)
 	}

@@ -12,6 +12,7 @@ import (
 	"fediversity.eu/slipway/methods/deploy"
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/methods/tofu"
+	"fediversity.eu/slipway/methods/tofu/inherent"
 	"fediversity.eu/slipway/targets/task"
 )
 
@@ -82,5 +83,7 @@ func (m *Method) Task(d methods.Deployment, verb string) task.Task {
 	case generations:
 		return deploy.Generations(reach)
 	}
-	return &verbTask{verb: verb, reach: reach, booted: booted, blueprint: nixos.NewBlueprint(d, m.standIn)}
+	return &verbTask{
+		verb: verb, reach: reach, booted: booted, blueprint: nixos.NewBlueprint(d, m.standIn), inherent: inherent.Of(d.Machine),
+	}
 }

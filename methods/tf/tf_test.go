@@ -14,6 +14,7 @@ import (
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/deploy"
 	"fediversity.eu/slipway/methods/tofu"
+	"fediversity.eu/slipway/methods/tofu/inherent"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
 	"fediversity.eu/slipway/targets/task"
@@ -84,7 +85,7 @@ func TestAMachineOfThisHostNeedsNoVariable(t *testing.T) {
 }
 
 func TestConfigurationIsTheSameInEveryRun(t *testing.T) {
-	text, err := configuration("operator-web", "web")
+	text, err := configuration("operator-web", "web", inherent.Of(groups.Machine{Name: "web"}))
 	assert.NilError(t, err)
 	var read map[string]any
 	assert.NilError(t, json.Unmarshal(text, &read))

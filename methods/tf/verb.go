@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"fediversity.eu/slipway/internal/toolchain"
 	"fediversity.eu/slipway/methods/deploy"
@@ -11,6 +12,7 @@ import (
 	"fediversity.eu/slipway/methods/tofu"
 	"fediversity.eu/slipway/methods/tofu/backend"
 	"fediversity.eu/slipway/methods/tofu/binary"
+	"fediversity.eu/slipway/methods/tofu/inherent"
 	"fediversity.eu/slipway/methods/tofu/state"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
@@ -36,6 +38,7 @@ type verbTask struct {
 	reach     deploy.Reach
 	booted    *deploy.Booted // nil for a machine that is there
 	blueprint *nixos.Blueprint
+	inherent  *inherent.State
 
 	change  deploy.ChangeKeys
 	backend backend.Keys
@@ -56,6 +59,9 @@ func (v *verbTask) looks() bool {
 	return v.builds() || v.verb == tofu.Refresh || v.verb == tofu.Import
 }
 
+// speaks tells whether it needs the servers that keep inherent state.
+func (v *verbTask) speaks() bool { return v.looks() || v.verb == tofu.Destroy }
+
 // stateful tells whether it needs the state.
 func (v *verbTask) stateful() bool { return v.verb != tofu.Validate }
 
@@ -70,6 +76,7 @@ func (v *verbTask) Coordinates() []any {
 	if v.looks() || v.booted != nil {
 		all = append(all, v.reach.Way.Coordinates()...)
 	}
+	all = append(all, v.inherent.Coordinates(v.speaks())...)
 	if v.builds() {
 		all = append(append(all, v.blueprint.Coordinates()...), v.change.Coordinates()...)
 	}
@@ -184,6 +191,9 @@ func (v *verbTask) tell(run *task.Run, r *tofu.Result, err error) {
 	}
 	if v.verb == tofu.Destroy && err == nil {
 		run.Log.Infof("the state is detached")
+		if own := v.inherent.Addresses(); len(own) > 0 {
+			run.Log.Infof("what was kept elsewhere stays: %s", strings.Join(own, ", "))
+		}
 		return
 	}
 	if len(r.Objects) == 0 {

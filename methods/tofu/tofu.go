@@ -60,6 +60,13 @@ type Deployment struct {
 	Vars map[string]env.Secret
 	// Env is what OpenTofu and its providers get beyond the fixed variables.
 	Env map[string]string
+	// Mirror is a folder with providers in the layout of a filesystem mirror
+	// (OpenTofu documentation, "Provider Installation"); the others come from it and
+	// from nowhere else. Empty means the registry.
+	Mirror string
+	// Keeps says that some resources are forgotten where they would be removed
+	// (lifecycle.destroy), which OpenTofu takes for a fault of a destroy.
+	Keeps bool
 	// Adopts tells whether making an object again takes over the one that is
 	// there: its provider finds it by a name that follows from the address.
 	Adopts func(o ledger.Object) bool

@@ -35,6 +35,7 @@ type workshop struct {
 	stop    func() bool
 
 	prepared string // where OpenTofu's own folder may lie ready
+	sockets  string // where providers listen, where that is no folder of the run
 	closed   chan struct{}
 }
 
@@ -44,6 +45,13 @@ type place struct{ lock, process, events string }
 // backendFile makes OpenTofu keep its state over HTTP; the rest comes from the
 // environment, so that nothing is written down.
 const backendFile = `{"terraform":{"backend":{"http":{}}}}`
+
+// A socket's path has to fit in so many bytes (unix(7), with the zero at its end);
+// a provider calls its own plugin and a number of so many digits.
+const (
+	maxSocket = 107
+	maxDigits = 10
+)
 
 // open furnishes a workshop; b is nil where no state is needed.
 func (e *Engine) open(ctx context.Context, d Deployment, dir string, p place, b *broker.Broker) (*workshop, error) {
@@ -77,10 +85,17 @@ func (e *Engine) open(ctx context.Context, d Deployment, dir string, p place, b 
 		}
 	}
 	rc := filepath.Join(dir, "tofurc")
-	if err := os.WriteFile(rc, []byte("disable_checkpoint = true\n"), 0o600); err != nil {
+	if err := os.WriteFile(rc, d.settings(), 0o600); err != nil {
 		return nil, fmt.Errorf("write the configuration: %w", err)
 	}
 	w.env = e.childEnvironment(d, dir, rc)
+	if len(filepath.Join(dir, "tmp"))+len("/plugin")+maxDigits > maxSocket {
+		var err error
+		if w.sockets, err = os.MkdirTemp("", "slipway-"); err != nil {
+			return nil, fmt.Errorf("make a folder for sockets: %w", err)
+		}
+		w.env["PLUGIN_UNIX_SOCKET_DIR"] = w.sockets
+	}
 	if b != nil {
 		maps.Copy(w.env, b.Environment())
 	}
@@ -123,11 +138,24 @@ func (e *Engine) open(ctx context.Context, d Deployment, dir string, p place, b 
 	return w, nil
 }
 
+// settings are OpenTofu's own.
+func (d Deployment) settings() []byte {
+	text := "disable_checkpoint = true\n"
+	if d.Mirror != "" {
+		text += fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", d.Mirror)
+	}
+	return []byte(text)
+}
+
 // Close ends the line to the supervisor.
 func (w *workshop) Close() error {
 	w.stop()
 	close(w.closed)
-	return w.control.Close()
+	err := w.control.Close()
+	if w.sockets != "" {
+		err = errors.Join(err, os.RemoveAll(w.sockets))
+	}
+	return err
 }
 
 // childEnvironment is what OpenTofu gets: short, and our own.
@@ -154,6 +182,9 @@ func (d Deployment) forbidden() (map[string]string, error) {
 	all := map[string]string{}
 	for name, value := range d.Vars {
 		all["TF_VAR_"+name] = value.Reveal()
+	}
+	if d.Keeps {
+		all["TF_CLI_ARGS_apply"] = "-suppress-forget-errors"
 	}
 	if len(d.Providers) > 0 {
 		text, err := json.Marshal(d.Providers)

@@ -18,6 +18,7 @@ const helpText = `slipway puts NixOS machines into service and ends in a verdict
   slipway run NAME…        run programs, by name or by Mage target
   slipway NAME…            the same; the arguments of a verb follow the name
   slipway help NAME        what a program does and which variables it reads
+  slipway module [GROUP…]  the module.json of a module source with these groups
   slipway schema WHICH     the JSON Schema of a record or of an event
   slipway version          the version of this binary
 

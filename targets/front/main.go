@@ -47,6 +47,8 @@ func Main(f Front, args []string) report.Code {
 		return f.call(context.Background(), env.Process(), f.asked(words[1:]))
 	case "help", "-h", "--help":
 		return f.help(os.Stdout, words[1:])
+	case "module":
+		return f.module(os.Stdout, words[1:])
 	case "schema":
 		return schema(os.Stdout, words[1:])
 	case "version", "--version":

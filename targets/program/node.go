@@ -29,6 +29,8 @@ type node struct {
 	loaded      bool
 	among       bool // it is one of several members of an aggregate
 	arguments   []string
+	layers      []report.Layer  // that its task was made of
+	layered     bool            // not all of them are baked into the program
 	environment env.Environment // with the arguments, where it has a task
 
 	once    sync.Once
@@ -52,6 +54,7 @@ func (n *node) end(ctx context.Context, attempt func(context.Context) error) {
 		n.record = &report.Record{
 			Program: n.program.Name, Group: n.program.Group, Method: n.program.Method,
 			Effect: n.program.Effect, Machine: n.program.Machine, Verb: n.program.Verb, Started: time.Now(),
+			Layers: n.layers,
 		}
 		n.record.Tell(log)
 		n.err = told(ctx, attempt(ctx))
@@ -108,6 +111,11 @@ func (n *node) attempt(ctx context.Context) (err error) {
 		return &notStartedError{context.Cause(ctx)}
 	}
 	log.Start()
+	if n.layered {
+		for _, layer := range n.layers {
+			log.In("layers").Infof("%s", layer)
+		}
+	}
 	out := n.session.out
 	if n.among {
 		own := &labelled{label: n.program.Machine + n.program.Effect, to: out}

@@ -8,6 +8,7 @@ import (
 
 	"fediversity.eu/slipway/effects"
 	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/internal/source"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/task"
@@ -165,7 +166,21 @@ func (r *Registry) checkMachine(what string, machine groups.Machine) []error {
 	if len(machine.Modules) == 0 {
 		faults = append(faults, fmt.Errorf("%s: no NixOS module", what))
 	}
+	if machine.Database != nil {
+		faults = append(faults, in(what, machine.Database.Check()))
+	}
+	if machine.Mount != nil {
+		faults = append(faults, in(what, machine.Mount.Check()))
+	}
 	return append(faults, checkProbes(what, machine.Probes)...)
+}
+
+// in says where a fault is.
+func in(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 func checkProbes(what string, probes []groups.Probe) []error {
@@ -298,7 +313,7 @@ func (r *Registry) checkVariables(group groups.Group) error {
 		if p.Aggregate() {
 			continue
 		}
-		own := r.taskOf(p).Coordinates()
+		own := append(r.taskOf(p).Coordinates(), &source.Keys{})
 		declared = append(declared, own...)
 		if len(r.Arguments(p)) > 0 {
 			keys, _ := env.Declared(own...) // what is wrong with them is found below

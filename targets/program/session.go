@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"fediversity.eu/slipway/effects"
+	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/internal/source"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
@@ -39,6 +41,8 @@ type Session struct {
 	close       func()
 	abandon     func()
 	slots       chan struct{}
+	shelf       *source.Shelf    // of module sources
+	checked     map[string]error // groups of which they hold layers
 	nodes       map[string]*node
 }
 
@@ -65,6 +69,7 @@ func (r *Registry) NewSession(ctx context.Context, environment env.Environment, 
 	}
 	s.open(to)
 	s.slots = make(chan struct{}, int(s.keys.Parallelism))
+	s.shelf, s.checked = source.NewShelf(environment, s.log), map[string]error{}
 	return s, nil
 }
 
@@ -221,9 +226,15 @@ func (s *Session) prepare(ctx context.Context, programs []called) ([]*node, erro
 		}
 		leaf.loaded = true
 		machines[leaf.program.Machine] = true
-		declared = append(declared, leaf.task.Coordinates()...)
 		scope := env.For{Machine: leaf.program.Machine, Alone: len(every) == 1}
+		unclear, barred := leaf.layer(ctx, scope)
+		if barred != nil {
+			return nil, barred // what the program reads follows from its layers
+		}
+		declared = append(declared, &source.Keys{})
+		declared = append(declared, leaf.task.Coordinates()...)
 		malformed, refused := leaf.load(ctx, scope)
+		malformed = env.Join(unclear, malformed)
 		if malformed != nil {
 			problems = append(problems, malformed)
 			if len(s.registry.Arguments(leaf.program)) > 0 && !leaf.among {
@@ -277,7 +288,11 @@ func (s *Session) warnOfTypos(declared []any, machines map[string]bool) error {
 
 // taskOf makes the task of a program that is no aggregate.
 func (r *Registry) taskOf(p Program) task.Task {
-	group := r.groupOf(p.Group)
+	return r.taskIn(p, r.groupOf(p.Group))
+}
+
+// taskIn makes it of a group whose declarations come from elsewhere.
+func (r *Registry) taskIn(p Program, group groups.Group) task.Task {
 	if p.Kind == Standalone {
 		i := slices.IndexFunc(r.effects, func(e effects.Effect) bool { return e.Name() == p.Effect })
 		return r.effects[i].Task(group, p.Verb)
@@ -295,6 +310,7 @@ func (r *Registry) Keys(p Program) ([]env.Key, error) {
 	s := &Session{registry: r, nodes: map[string]*node{}}
 	declared := []any{&Keys{}}
 	for _, leaf := range s.nodeOf(p).leaves() {
+		declared = append(declared, &source.Keys{})
 		declared = append(declared, leaf.task.Coordinates()...)
 	}
 	return env.Declared(declared...)

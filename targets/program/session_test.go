@@ -223,7 +223,10 @@ func TestKeysOfAProgram(t *testing.T) {
 			for _, key := range keys {
 				names = append(names, key.Name)
 			}
-			assert.DeepEqual(t, names, []string{"FAKE_HOST", "FAKE_PORT", "FAKE_TOKEN", "NO_COLOR", "PARALLELISM", "PROGRESS", "REPORT"})
+			assert.DeepEqual(t, names, []string{
+				"CACHE_DIR", "FAKE_HOST", "FAKE_PORT", "FAKE_TOKEN", "NO_COLOR", "OPERATOR_MODULE_SOURCE", "PARALLELISM", "PIN_EFFECT",
+				"PROGRESS", "REPORT", "SELF_MODULE_SOURCE", "SSH_AUTH_SOCK", "VERSION_LAYERS",
+			})
 		})
 	}
 	assert.Assert(t, cmp.Len(w.ssh.seen(), 0))

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -32,6 +33,7 @@ type Record struct {
 	ExitCode Code      `json:"exit_code"`
 	Outcome  string    `json:"outcome"` // the exit code in words
 
+	Layers     []Layer   `json:"layers,omitempty"`
 	Source     *Source   `json:"source,omitempty"`
 	Toplevel   string    `json:"toplevel,omitempty"`
 	Generation int       `json:"generation,omitempty"`
@@ -68,6 +70,28 @@ type Source struct {
 	Hash    string `json:"hash"`    // SHA-256 of everything that was evaluated
 	Nixpkgs string `json:"nixpkgs"`
 	Cached  bool   `json:"evaluation_cached"`
+}
+
+// Layer says which module source a layer of what was declared came from.
+type Layer struct {
+	Layer    string   `json:"layer"`              // machines, resources or effects
+	Side     string   `json:"side"`               // provider or operator
+	Source   string   `json:"source"`             // where it lies
+	Revision string   `json:"revision,omitempty"` // commit id, or sha256-… of a tarball
+	Hash     string   `json:"hash"`               // SHA-256 of the source's tree
+	Effects  []string `json:"effects,omitempty"`  // where only some come from there
+}
+
+// String says it in a line.
+func (l Layer) String() string {
+	name, version := l.Layer, "tree "+l.Hash
+	if len(l.Effects) > 0 {
+		name += " (" + strings.Join(l.Effects, ", ") + ")"
+	}
+	if l.Revision != "" && !strings.Contains(l.Source, l.Revision) {
+		version = l.Revision + ", " + version
+	}
+	return fmt.Sprintf("%s from the %s: %s, %s", name, l.Side, l.Source, version)
 }
 
 // Plan says what a change would do to a machine.

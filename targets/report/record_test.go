@@ -56,6 +56,10 @@ func full() *Record {
 		Program: "operator-ssh-web-apply", Group: "operator", Method: "ssh", Machine: "web", Verb: "apply",
 		Started: time.Now().Add(-time.Minute),
 		State:   &State{Lineage: "0b0c", Serial: 7, Plan: &Counts{Changes: true, Change: 1}},
+		Layers: []Layer{
+			{Layer: "machines", Side: "operator", Source: "git+/srv/modules", Revision: strings.Repeat("0a", 20), Hash: strings.Repeat("0b", 32)},
+			{Layer: "effects", Side: "provider", Source: "operator (baked in)", Hash: strings.Repeat("0c", 32), Effects: []string{"dns"}},
+		},
 		Source: &Source{
 			Modules: "operator (baked in)", Hash: strings.Repeat("0a", 32), Nixpkgs: "/srv/nixpkgs", Cached: true,
 		},

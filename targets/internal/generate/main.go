@@ -23,5 +23,5 @@ func generate() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(gen.Write("..", ".", registry), gen.WriteReadme("../README.md", registry))
+	return errors.Join(gen.Write("..", ".", registry), gen.WriteReadme("../README.md", registry), gen.WriteModule("../groups", registry))
 }

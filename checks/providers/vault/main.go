@@ -1,0 +1,58 @@
+// Command vault stands in for the provider hashicorp/vault 5.3.0: mounts, with those
+// of its attributes that are used.
+package main
+
+import (
+	"context"
+	"log"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+func main() {
+	err := providerserver.Serve(context.Background(), func() provider.Provider { return &server{} },
+		providerserver.ServeOpts{Address: "registry.opentofu.org/hashicorp/vault"})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// server is the provider, configured for one server.
+type server struct{}
+
+type settings struct {
+	Address   types.String `tfsdk:"address"`
+	Token     types.String `tfsdk:"token"`
+	Namespace types.String `tfsdk:"namespace"`
+	CA        types.String `tfsdk:"ca_cert_file"`
+	Skip      types.Bool   `tfsdk:"skip_child_token"`
+}
+
+func (*server) Metadata(_ context.Context, _ provider.MetadataRequest, r *provider.MetadataResponse) {
+	r.TypeName = "vault"
+}
+
+func (*server) Schema(_ context.Context, _ provider.SchemaRequest, r *provider.SchemaResponse) {
+	r.Schema = schema.Schema{Attributes: map[string]schema.Attribute{
+		"address": schema.StringAttribute{Optional: true}, "token": schema.StringAttribute{Optional: true, Sensitive: true},
+		"namespace": schema.StringAttribute{Optional: true}, "ca_cert_file": schema.StringAttribute{Optional: true},
+		"skip_child_token": schema.BoolAttribute{Optional: true},
+	}}
+}
+
+func (*server) Configure(ctx context.Context, q provider.ConfigureRequest, r *provider.ConfigureResponse) {
+	var s settings
+	r.Diagnostics.Append(q.Config.Get(ctx, &s)...)
+	r.ResourceData = &api{address: s.Address.ValueString(), token: s.Token.ValueString()}
+}
+
+func (*server) Resources(context.Context) []func() resource.Resource {
+	return []func() resource.Resource{func() resource.Resource { return &mount{} }}
+}
+
+func (*server) DataSources(context.Context) []func() datasource.DataSource { return nil }

@@ -1,0 +1,74 @@
+package modulejson
+
+import (
+	"maps"
+	"slices"
+
+	"fediversity.eu/slipway/groups"
+)
+
+// effects is the effects layer: for each effect what it is about.
+type effects struct {
+	DNS        *names     `json:"dns,omitempty"`
+	Registrars *delegated `json:"registrars,omitempty"`
+}
+
+// names is what the effect dns publishes.
+type names struct {
+	Zones    []groups.Zone    `json:"zones"`
+	Machines map[string]named `json:"machines,omitempty"`
+}
+
+// named is what zones say of a machine beside its name.
+type named struct {
+	Addresses []string        `json:"addresses,omitempty"`
+	Names     []string        `json:"names,omitempty"`
+	Records   []groups.Record `json:"records,omitempty"`
+}
+
+// delegated is what the effect registrars has the parent zones say.
+type delegated struct {
+	Delegations []groups.Delegation `json:"delegations"`
+}
+
+func effectsOf(group groups.Group) effects {
+	var e effects
+	if len(group.Zones) > 0 {
+		e.DNS = &names{Zones: group.Zones, Machines: map[string]named{}}
+		for _, m := range group.Machines {
+			if len(m.Addresses)+len(m.Names)+len(m.Records) > 0 {
+				e.DNS.Machines[m.Name] = named{m.Addresses, m.Names, m.Records}
+			}
+		}
+	}
+	if len(group.Delegations) > 0 {
+		e.Registrars = &delegated{group.Delegations}
+	}
+	return e
+}
+
+// uses gives a group what the layer says of one effect, in the place of what it has.
+var uses = map[string]func(effects, *groups.Group){
+	"dns": func(e effects, group *groups.Group) {
+		var d names
+		if e.DNS != nil {
+			d = *e.DNS
+		}
+		group.Zones = d.Zones
+		group.Machines = slices.Clone(group.Machines)
+		for i := range group.Machines {
+			m := &group.Machines[i]
+			said := d.Machines[m.Name]
+			m.Addresses, m.Names, m.Records = said.Addresses, said.Names, said.Records
+		}
+	},
+	"registrars": func(e effects, group *groups.Group) {
+		group.Delegations = nil
+		if e.Registrars != nil {
+			group.Delegations = e.Registrars.Delegations
+		}
+	},
+}
+
+// Effects lists the effects that have a place in the effects layer.
+func Effects() []string { return slices.Sorted(maps.Keys(uses)) }

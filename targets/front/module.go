@@ -1,0 +1,56 @@
+package front
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/groups/modulejson"
+	"fediversity.eu/slipway/targets/report"
+)
+
+// Module prints the module.json of all groups.
+func Module(f Front) error {
+	if code := f.module(os.Stdout, nil); code != report.Healthy {
+		return &report.Exit{Code: code, Err: errors.New("no " + modulejson.File)}
+	}
+	return nil
+}
+
+// module prints the module.json of a module source with groups, or with all.
+func (f Front) module(to io.Writer, names []string) report.Code {
+	registry, err := f.Registry()
+	if err != nil {
+		explain(plainly(), err)
+		return report.Failed
+	}
+	declared := registry.Groups()
+	var known []string
+	for _, group := range declared {
+		known = append(known, group.Name)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return usage(fmt.Errorf("module: unknown group %q; there are %s", name, strings.Join(known, ", ")))
+		}
+	}
+	if len(names) > 0 {
+		declared = slices.DeleteFunc(declared, func(g groups.Group) bool { return !slices.Contains(names, g.Name) })
+	}
+	module, err := modulejson.Of(declared...)
+	if err == nil {
+		var text []byte
+		if text, err = module.Bytes(); err == nil {
+			_, err = to.Write(text)
+		}
+	}
+	if err != nil {
+		explain(plainly(), err)
+		return report.CodeOf(err)
+	}
+	return report.Healthy
+}

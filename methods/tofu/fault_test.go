@@ -144,7 +144,7 @@ func TestJournalThatCannotBeWritten(t *testing.T) {
 	})
 	result, err := b.engine(Keys{}).Apply(t.Context(), objects(3))
 	assert.NilError(t, err)
-	assert.Equal(t, locks, 3)
+	assert.Assert(t, locks > 3)
 	assert.Equal(t, len(result.Objects), 3)
 	_, s := b.judged()
 	assert.Equal(t, s.Serial, result.Serial)

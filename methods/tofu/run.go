@@ -3,6 +3,7 @@ package tofu
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"time"
@@ -251,6 +252,9 @@ func (r *run) forward(ctx context.Context, s *state.State) error {
 			return err
 		}
 	}
+	if err := r.undisturbed(ctx, s); err != nil {
+		return err
+	}
 	if err := r.client.Put(ctx, r.id.String(), s.Raw); err != nil {
 		return err
 	}
@@ -259,6 +263,26 @@ func (r *run) forward(ctx context.Context, s *state.State) error {
 		return nil
 	}
 	return r.dir.Stored()
+}
+
+// undisturbed is nil when the backend has what this run knows of, so that writing
+// s loses nothing: where a lock binds nobody, somebody may have written meanwhile.
+// A backend that gives the version before, or none, is behind and loses nothing.
+func (r *run) undisturbed(ctx context.Context, s *state.State) error {
+	body, present, err := r.client.Get(context.WithoutCancel(ctx))
+	if err != nil {
+		return fmt.Errorf("read the state before it is written: %w", err)
+	}
+	there, err := state.Parse(body)
+	switch {
+	case !present || err != nil || state.Equal(body, s.Raw):
+		return nil
+	case r.remote == nil:
+	case there.Lineage != r.remote.Lineage:
+	case there.Serial < r.remote.Serial || state.Equal(body, r.remote.Raw):
+		return nil
+	}
+	return fmt.Errorf("somebody wrote the state while this run had its lock: the backend has serial %d of lineage %s", there.Serial, there.Lineage)
 }
 
 // apply does the saved plan, if it has anything to do, under a lock that is still

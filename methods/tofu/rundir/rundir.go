@@ -54,22 +54,24 @@ func Open(ctx context.Context, path, run string, log *report.Log) (*Dir, error) 
 	return d, nil
 }
 
-// take makes the directory and locks it.
+// take makes the directory and locks it. Nothing but the lock is in it before it
+// is ours: the run before may be removing its private directory.
 func (d *Dir) take() error {
 	for {
-		if err := os.MkdirAll(d.journal(), 0o700); err != nil {
+		if err := os.MkdirAll(d.Path, 0o700); err != nil {
 			return fmt.Errorf("make the run directory: %w", err)
 		}
-		if err := os.Chmod(d.Path, 0o700); err != nil {
-			return fmt.Errorf("close the run directory to others: %w", err)
-		}
 		var err error
-		if d.lock, err = os.OpenFile(d.file("lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		d.lock, err = os.OpenFile(d.file("lock"), os.O_CREATE|os.O_RDWR, 0o600)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // it was removed in between
+		}
+		if err != nil {
 			return fmt.Errorf("lock the run directory: %w", err)
 		}
 		err = syscall.Flock(int(d.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil && d.current() {
-			return nil
+			break
 		}
 		_ = d.lock.Close()
 		switch {
@@ -79,6 +81,15 @@ func (d *Dir) take() error {
 			return fmt.Errorf("lock the run directory: %w", err)
 		}
 	}
+	err := os.MkdirAll(d.journal(), 0o700)
+	if err == nil {
+		err = os.Chmod(d.Path, 0o700)
+	}
+	if err != nil {
+		_ = d.lock.Close()
+		return fmt.Errorf("make the run directory: %w", err)
+	}
+	return nil
 }
 
 // current tells whether the file that is locked is still the one of that name: a
@@ -154,7 +165,19 @@ func (d *Dir) Close(private bool) error {
 	if err := d.Clear(false); err != nil || !private {
 		return err
 	}
-	return os.RemoveAll(d.Path)
+	// Aside in one step, so that a run that begins now finds a whole one or none. Its
+	// lock may still come to lie in ours.
+	gone := d.Path + ".gone-" + d.Run
+	err := os.Rename(d.Path, gone)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove the run directory: %w", err)
+	}
+	for range 3 {
+		if err = os.RemoveAll(gone); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("remove the run directory: %w", err)
 }
 
 // Kept says what a later run needs of this directory; empty means nothing.

@@ -17,6 +17,7 @@ const two = `{
       {"index_key": 0, "attributes": {"id": "a-0"}}, {"index_key": 12, "attributes": {"id": "a-12"}}]},
     {"module": "module.m[\"k\"]", "mode": "managed", "type": "terraform_data", "name": "b", "instances": [
       {"index_key": "x\"y", "attributes": {"id": "b-x"}}, {"index_key": "x\"y", "deposed": "0ff", "attributes": {"id": "b-old"}}]},
+    {"mode": "managed", "type": "terraform_data", "name": "e", "instances": [{"index_key": "${a} %{b} $c", "attributes": {"id": "e"}}]},
     {"mode": "managed", "type": "machine", "name": "c", "instances": [{"attributes": {"name": "c"}}]},
     {"mode": "data", "type": "file", "name": "d", "instances": [{"attributes": {"id": "d"}}]}
   ]}`
@@ -66,6 +67,7 @@ func TestObjects(t *testing.T) {
 	assert.NilError(t, err)
 	assert.DeepEqual(t, s.Objects(), []string{
 		"machine.c", `module.m["k"].terraform_data.b["x\"y"]`, "terraform_data.a[0]", "terraform_data.a[12]",
+		`terraform_data.e["$${a} %%{b} $c"]`,
 	})
 	assert.Assert(t, s.Holds("terraform_data.a[12]", "a-12"))
 	assert.Assert(t, s.Holds(`module.m["k"].terraform_data.b["x\"y"]`, "b-old"), "a deposed object is still there")
@@ -90,7 +92,7 @@ func TestMarkerGoesInAndOut(t *testing.T) {
 	kind, s, err = Judge(true, marked)
 	assert.NilError(t, err)
 	assert.Equal(t, kind, Begun)
-	assert.Equal(t, len(s.Objects()), 4)
+	assert.Equal(t, len(s.Objects()), 5)
 	assert.Equal(t, len(s.Outputs), 2, "the marker is no output of the configuration")
 
 	plain, err := Unmarked(marked)

@@ -36,6 +36,7 @@ type run struct {
 	missing []ledger.Object // made by killed runs, left for a later run
 
 	behind error // why the backend does not have the newest
+	path   string // of the file that has it; empty is none
 	lost   bool  // an OpenTofu did not end by itself
 	cancel context.CancelCauseFunc
 }
@@ -214,31 +215,34 @@ func (r *run) prepare(ctx context.Context, verb string) error {
 	return err
 }
 
-// take is given every version that OpenTofu writes. Once it is in the journal it
-// is safe, and OpenTofu is told so; where the backend does not take it, the run is
-// ended in good order.
+// take is given every version that OpenTofu writes. Once it is in the journal or in
+// the backend it is safe, and OpenTofu is told so; where it is not in both, the run
+// is ended in good order, if it can't go to the backend only at the end anyway.
 func (r *run) take(ctx context.Context, s *state.State) error {
-	path, err := r.dir.Keep(s, r.marker)
-	if err != nil {
-		// With the backend it is as safe, if it can go there already.
-		if r.lock != nil && (r.marker == nil || !s.Encrypted) && r.forward(ctx, s) == nil {
-			r.log.Warnf("the state is in the backend alone: %v", err)
-			r.newest, r.behind = s, nil
-			return nil
-		}
-		r.cancel(err)
-		return err
-	}
-	r.newest, r.behind = s, nil
+	path, unkept := r.dir.Keep(s, r.marker)
+	r.newest, r.path, r.behind = s, path, nil
 	if r.lock == nil || r.marker != nil && s.Encrypted {
-		return nil // at the end
+		if unkept != nil {
+			r.cancel(unkept)
+		}
+		return unkept
 	}
-	if err := r.forward(ctx, s); err != nil {
-		r.behind = err
-		r.log.Troublef("the backend does not take the state, which is in %s: %v", path, err)
+	r.behind = r.forward(ctx, s)
+	switch {
+	case r.behind == nil && unkept == nil:
+		return nil
+	case r.behind == nil:
+		r.log.Warnf("the state is in the backend alone: %v", unkept)
+		return nil
+	case unkept == nil:
+		r.log.Troublef("the backend does not take the state, which is in %s: %v", path, r.behind)
+		r.cancel(r.behind)
+		return nil
+	default:
+		err := errors.Join(r.behind, unkept)
 		r.cancel(err)
+		return err // OpenTofu keeps it too, if it can
 	}
-	return nil
 }
 
 // forward puts a version into the backend: within a bootstrap with the marker.

@@ -92,6 +92,28 @@ func TestPlanChangesNothing(t *testing.T) {
 	assert.Equal(t, b.State(), before)
 }
 
+func TestPlanAfterAFirstRunThatMadeNothing(t *testing.T) {
+	b := newBench(t, fakestate.Strict)
+	b.cold(2)
+	_, err := b.engine(Keys{}).Destroy(t.Context(), objects(2))
+	assert.NilError(t, err)
+	bad := Deployment{Name: "web", Files: map[string][]byte{"main.tf": []byte(`resource "terraform_data" "bad" {
+  lifecycle {
+    precondition {
+      condition     = terraform.workspace == "another"
+      error_message = "not today"
+    }
+  }
+}`)}}
+	_, err = b.engine(Keys{Phase: cold}).Apply(t.Context(), bad)
+	assert.ErrorContains(t, err, "not today")
+	kind, _ := b.judged()
+	assert.Equal(t, kind, state.Begun)
+	result, err := b.engine(Keys{Phase: cold}).Plan(t.Context(), objects(2))
+	assert.NilError(t, err)
+	assert.Equal(t, result.Plan.Add, 2)
+}
+
 func TestLocksOfOthersAreRespected(t *testing.T) {
 	b := newBench(t, fakestate.Strict)
 	b.cold(2)

@@ -71,9 +71,7 @@ type benchWorld struct {
 
 func newBenchWorld(b *testing.B, n int) *benchWorld {
 	b.Helper()
-	if _, err := opentofu(); err != nil {
-		b.Skipf("missing part: tofu (%v)", err)
-	}
+	needTofu(b)
 	_, err := built()
 	assert.NilError(b, err)
 	w := &benchWorld{Backend: fakestate.New(fakestate.Strict), dir: b.TempDir()}
@@ -115,8 +113,7 @@ func (w *benchWorld) command(b *testing.B, path, dir string, s settings, args ..
 
 func (w *benchWorld) bare(b *testing.B) {
 	b.Helper()
-	tofu, err := opentofu()
-	assert.NilError(b, err)
+	tofu := needTofu(b)
 	dir := filepath.Join(w.dir, "bare")
 	s := settings{"CHECKPOINT_DISABLE": "1", "TF_CLI_CONFIG_FILE": os.DevNull}
 	w.command(b, tofu.Path, dir, s, "init", "-input=false", "-no-color")

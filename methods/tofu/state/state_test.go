@@ -115,3 +115,28 @@ func TestEqual(t *testing.T) {
 	assert.Assert(t, !Equal([]byte(`{"a":1}`), []byte(`<html>`)))
 	assert.Assert(t, !Equal(nil, []byte(`{}`)))
 }
+
+func TestTainted(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		orphan Orphan
+		where  string
+	}{
+		{"in a block that is there", Orphan{Type: "terraform_data", Name: "a", Key: 3.0, IDName: "id", ID: "a-3"}, "terraform_data.a[3]"},
+		{"in a module's", Orphan{Module: `module.m["k"]`, Type: "terraform_data", Name: "b", Key: "z", IDName: "id", ID: "b-z"}, `module.m["k"].terraform_data.b["z"]`},
+		{"in a new block", Orphan{Module: "module.n", Type: "thing", Name: "t", Provider: "example.org/a/thing", Schema: 2, IDName: "id", ID: "t"}, "module.n.thing.t"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before, err := Parse([]byte(two))
+			assert.NilError(t, err)
+			raw, err := Tainted([]byte(two), c.orphan)
+			assert.NilError(t, err)
+			after, err := Parse(raw)
+			assert.NilError(t, err)
+			assert.Equal(t, after.Serial, before.Serial+1)
+			assert.Equal(t, len(after.Objects()), len(before.Objects())+1)
+			assert.Assert(t, after.Holds(c.where, c.orphan.ID))
+			assert.Assert(t, strings.Contains(string(raw), "12345678901234567890"), "numbers stay to the digit")
+		})
+	}
+}

@@ -35,9 +35,9 @@ type run struct {
 	orphans []ledger.Object // made by killed runs, to be taken in
 	missing []ledger.Object // made by killed runs, left for a later run
 
-	behind error // why the backend does not have the newest
+	behind error  // why the backend does not have the newest
 	path   string // of the file that has it; empty is none
-	lost   bool  // an OpenTofu did not end by itself
+	lost   bool   // an OpenTofu did not end by itself
 	cancel context.CancelCauseFunc
 }
 

@@ -5,6 +5,7 @@ package checks
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -52,6 +53,10 @@ func (w *world) stateful(name string) protocol.Backend {
 
 // cold is a first run.
 var cold = map[string]string{"STATE_PHASE": "cold"}
+
+// healthz is a machine that answers the probe of the operator's forge.
+var healthz = strings.Replace(trivial, "${pkgs.busybox}/bin/busybox sleep 1000000",
+	"${pkgs.busybox}/bin/busybox sh -c 'mkdir -p /run/site/api; echo ok >/run/site/api/healthz; exec ${pkgs.busybox}/bin/busybox httpd -f -p 127.0.0.1:3000 -h /run/site'", 1)
 
 func TestDeploymentTFHosts(t *testing.T) {
 	w := newWorld(t)
@@ -118,6 +123,8 @@ func TestDeploymentTFHosts(t *testing.T) {
 	assert.Equal(t, plan.record.Outcome, "changes")
 	assert.Assert(t, cmp.Contains(plan.stdout, first.record.Toplevel))
 	assert.Assert(t, cmp.Contains(plan.stdout, plan.record.Toplevel))
+	assert.Assert(t, cmp.Contains(plan.stdout, "paths added"), "what the closure would gain is under it")
+	assert.Assert(t, plan.record.Plan.Changes)
 	assert.Equal(t, body(), before, "a plan leaves every byte of the state")
 	assert.Equal(t, w.on(g, "cat /etc/motd-of-check"), "first")
 	changed := w.slipway(nil, "operator-tf-web-apply")
@@ -163,6 +170,31 @@ func TestDeploymentTFHosts(t *testing.T) {
 		assert.Equal(t, w.on(g, "cat /etc/motd-of-check"), "second")
 		assert.Assert(t, w.slipway(nil, "operator-tf-web-plan").record.State.Plan.Changes, "which the next plan shows")
 		assert.Equal(t, w.slipway(nil, "operator-tf-web-apply").code, report.Healthy)
+	})
+
+	t.Run("a new initial system", func(t *testing.T) {
+		never, ifNeeded := map[string]string{"PLAN_EXIT": "detailed"}, map[string]string{"SSH_REBOOT": "if-needed", "SSH_CONNECT_TIMEOUT": "10s"}
+		w.write("operator/web.nix", strings.ReplaceAll(trivial, "first", "booted"))
+		booted := w.slipway(map[string]string{"SSH_REBOOT": "always", "SSH_CONNECT_TIMEOUT": "10s"}, "operator-tf-web-apply")
+		assert.Equal(t, booted.code, report.Healthy)
+		assert.Equal(t, w.on(g, "readlink -f /run/booted-system"), booted.record.Toplevel)
+		w.write("operator/web.nix", with(`boot.initrd.kernelModules = [ "one" ];`))
+		boot := w.on(g, "cat /proc/sys/kernel/random/boot_id; "+boots)
+		plan := w.slipway(nil, "operator-tf-web-plan")
+		assert.DeepEqual(t, plan.record.Plan.Reboot, []string{"initrd"})
+		assert.Assert(t, cmp.Contains(plan.stdout, "only a reboot would bring in: initrd"))
+		assert.Equal(t, w.slipway(nil, "operator-tf-web-apply").code, report.RebootNeeded)
+		assert.Assert(t, cmp.Contains(body(), `"reboot needed"`))
+		assert.Equal(t, w.slipway(never, "operator-tf-web-plan").code, report.Healthy, "apply would do nothing about it")
+		assert.Equal(t, w.slipway(nil, "operator-tf-web-apply").code, report.RebootNeeded, "and says so")
+		assert.Assert(t, w.slipway(ifNeeded, "operator-tf-web-plan").record.State.Plan.Changes)
+		rebooted := w.slipway(ifNeeded, "operator-tf-web-apply")
+		assert.Equal(t, rebooted.code, report.Healthy)
+		assert.Assert(t, w.on(g, "cat /proc/sys/kernel/random/boot_id; "+boots) != boot)
+		assert.Equal(t, w.on(g, "readlink -f /run/booted-system"), rebooted.record.Toplevel)
+		assert.Assert(t, cmp.Contains(body(), `"healthy"`))
+		w.write("operator/web.nix", trivial)
+		assert.Equal(t, w.slipway(ifNeeded, "operator-tf-web-apply").code, report.Healthy)
 	})
 
 	t.Run("no way to the machine", func(t *testing.T) {
@@ -214,22 +246,36 @@ func TestDeploymentTFHosts(t *testing.T) {
 	})
 
 	t.Run("two machines at once", func(t *testing.T) {
+		w := w.as(t)
+		w.env = maps.Clone(w.env)
+		w.write("operator/forge.nix", healthz)
+		forge := w.bootAs(guest.Options{Kind: guest.Container, Name: "forge"}, "FORGE_")
 		each := map[string]string{"STATE_PHASE": "cold"}
+		for _, key := range []string{"SSH_HOST", "SSH_PORT", "SSH_HOST_KEY"} {
+			each["WEB_"+key] = w.env[key]
+		}
 		for _, name := range []string{"web", "forge"} {
-			for _, key := range []string{"SSH_HOST", "SSH_PORT", "SSH_HOST_KEY"} {
-				each[strings.ToUpper(name)+"_"+key] = w.env[key]
-			}
 			for _, key := range []string{"TF_HTTP_ADDRESS", "TF_HTTP_LOCK_ADDRESS", "TF_HTTP_UNLOCK_ADDRESS"} {
 				each[strings.ToUpper(name)+"_"+key] = strings.TrimSuffix(w.env[key], "web") + name
 			}
 		}
-		both := w.slipway(each, "operator-tf-all-plan")
-		assert.Equal(t, both.code, report.Healthy)
-		counts := map[string]report.Counts{}
-		for _, m := range both.record.Members {
-			counts[m.Machine] = *m.State.Plan
+		each["STATE_LINEAGE"], each["STATE_SERIAL"] = "", ""
+		none, one := report.Counts{}, report.Counts{Changes: true, Add: 1}
+		all := func(verb string, forge report.Counts) {
+			t.Helper()
+			both := w.slipway(each, "operator-tf-all-"+verb)
+			assert.Equal(t, both.code, report.Healthy)
+			counts := map[string]report.Counts{}
+			for _, m := range both.record.Members {
+				counts[m.Machine] = *m.State.Plan
+			}
+			assert.DeepEqual(t, counts, map[string]report.Counts{"web": none, "forge": forge})
 		}
-		assert.DeepEqual(t, counts, map[string]report.Counts{"web": {}, "forge": {Changes: true, Add: 1}})
+		all("plan", one)
+		all("apply", one)
+		assert.Equal(t, w.on(forge, "systemctl is-active trivial.service"), "active")
+		each["STATE_PHASE"] = "steady"
+		all("apply", none)
 	})
 
 	t.Run("a state that is lost", func(t *testing.T) {
@@ -279,6 +325,39 @@ func TestDeploymentTFHosts(t *testing.T) {
 	assert.Equal(t, o.code, report.Healthy, "a first run that was killed goes on, over the same machine")
 	assert.Assert(t, !strings.Contains(body(), "tainted"))
 	assert.Equal(t, w.slipway(nil, "operator-tf-web-apply").code, report.Healthy)
+}
+
+// TestDeploymentTFEncrypted keeps what is deployed out of the state's clear text.
+func TestDeploymentTFEncrypted(t *testing.T) {
+	w := newWorld(t)
+	w.boot(guest.Container)
+	b := w.stateful("web")
+	w.env["TF_ENCRYPTION"] = `key_provider "pbkdf2" "k" {
+  passphrase = "a passphrase of some length"
+  iterations = 200000
+}
+method "aes_gcm" "m" { keys = key_provider.pbkdf2.k }
+state {
+  method   = method.aes_gcm.m
+  enforced = true
+}
+plan { method = method.aes_gcm.m }`
+	first := w.slipway(cold, "operator-tf-web-apply")
+	assert.Equal(t, first.code, report.Healthy)
+	stored := b.Get(t.Context()).Body
+	assert.Assert(t, cmp.Contains(stored, `"encrypted_data"`))
+	assert.Assert(t, !strings.Contains(stored, first.record.Toplevel))
+
+	same := w.slipway(nil, "operator-tf-web-apply")
+	assert.Equal(t, same.code, report.Healthy)
+	assert.Assert(t, !same.record.Changed)
+	assert.Assert(t, cmp.Contains(w.slipway(nil, "operator-tf-web-output").stdout, first.record.Toplevel))
+	without := w.slipway(map[string]string{"TF_ENCRYPTION": ""}, "operator-tf-web-apply")
+	assert.Equal(t, without.code, report.Refused)
+	assert.Assert(t, cmp.Contains(without.stderr, "garbage: it is encrypted"))
+	assert.Equal(t, b.Get(t.Context()).Body, stored)
+	assert.Equal(t, w.slipway(nil, "operator-tf-web-destroy").code, report.Healthy)
+	assert.Equal(t, b.Get(t.Context()).Status, http.StatusNotFound)
 }
 
 // TestDeploymentTFLocal deploys to a machine that Slipway boots, with the state

@@ -112,6 +112,15 @@ func TestReadmeCommands(t *testing.T) {
 		assert.Equal(t, response.StatusCode, http.StatusOK)
 		again := shell(t, module, own, "go tool mage dev:combined")
 		assert.Equal(t, strings.TrimSpace(again), address)
+
+		// By OpenTofu it is the same machine, which is there.
+		own["TOFU_PATH"] = openTofu(t)
+		out := shell(t, module, own, labelled(t, "tf-local"))
+		for _, part := range []string{address + "\n", "No changes.", `"verdict"`, "\nslipway_machine.local\n"} {
+			assert.Assert(t, strings.Contains(out, part), "%q is missing", part)
+		}
+		_, err = get(address)
+		assert.Assert(t, err != nil, "the machine is still there")
 	})
 
 	t.Run("a machine of one's own", func(t *testing.T) {

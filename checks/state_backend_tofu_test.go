@@ -9,10 +9,10 @@ import (
 	"maps"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,25 +20,30 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/internal/toolchain"
 	"fediversity.eu/slipway/internal/wait"
 	"fediversity.eu/slipway/methods/statebackend"
 	"fediversity.eu/slipway/methods/statebackend/protocol"
+	tofu "fediversity.eu/slipway/methods/tofu/binary"
 	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/report"
 )
 
-// openTofu finds a tofu on the PATH, or one that was built into the cache.
+// opentofu finds OpenTofu, or builds it, once for all checks of this host.
+var opentofu = sync.OnceValues(func() (*tofu.Tofu, error) {
+	var tools toolchain.Keys
+	if err := env.Process().Load(context.Background(), env.For{}, &tools); err != nil {
+		return nil, err
+	}
+	return tofu.Find(context.Background(), env.Process(), tofu.Keys{}, tools, report.NewLog(report.Plain(os.Stderr)))
+})
+
+// openTofu is the path of an OpenTofu.
 func openTofu(t *testing.T) string {
 	t.Helper()
-	if path, err := exec.LookPath("tofu"); err == nil {
-		return path
-	}
-	_, _, cache := given(t)
-	built, err := filepath.Glob(filepath.Join(cache, "tools", "tofu-*", "tofu"))
+	here, err := opentofu()
 	assert.NilError(t, err)
-	if len(built) == 0 {
-		t.Skip("missing part: OpenTofu")
-	}
-	return built[len(built)-1]
+	return here.Path
 }
 
 // workbench is a working directory of OpenTofu, with a state backend.

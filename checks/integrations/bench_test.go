@@ -3,6 +3,8 @@
 package integrations
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -12,9 +14,11 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/poll"
 
 	"fediversity.eu/slipway/checks/fakestate"
 	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/targets/report"
 )
 
 // BenchmarkApply measures what the guard costs: init, plan and apply by OpenTofu
@@ -71,9 +75,7 @@ type benchWorld struct {
 
 func newBenchWorld(b *testing.B, n int) *benchWorld {
 	b.Helper()
-	if _, err := opentofu(); err != nil {
-		b.Skipf("missing part: tofu (%v)", err)
-	}
+	needTofu(b)
 	_, err := built()
 	assert.NilError(b, err)
 	w := &benchWorld{Backend: fakestate.New(fakestate.Strict), dir: b.TempDir()}
@@ -101,6 +103,11 @@ func (w *benchWorld) forget(b *testing.B) {
 
 func (w *benchWorld) command(b *testing.B, path, dir string, s settings, args ...string) {
 	b.Helper()
+	out, err := w.child(path, dir, s, args...).Output(b.Context())
+	assert.NilError(b, err, "%s", out)
+}
+
+func (w *benchWorld) child(path, dir string, s settings, args ...string) child.Command {
 	all := w.Environment()
 	all["PATH"], all["HOME"], all["CACHE_DIR"] = "/usr/bin:/bin", w.dir, w.cache
 	all["STATE_DIR"] = filepath.Join(w.dir, "state")
@@ -109,14 +116,12 @@ func (w *benchWorld) command(b *testing.B, path, dir string, s settings, args ..
 	for name, value := range all {
 		entries = append(entries, name+"="+value)
 	}
-	out, err := child.Command{Path: path, Args: args, Env: entries, Dir: dir}.Output(b.Context())
-	assert.NilError(b, err, "%s", out)
+	return child.Command{Path: path, Args: args, Env: entries, Dir: dir}
 }
 
 func (w *benchWorld) bare(b *testing.B) {
 	b.Helper()
-	tofu, err := opentofu()
-	assert.NilError(b, err)
+	tofu := needTofu(b)
 	dir := filepath.Join(w.dir, "bare")
 	s := settings{"CHECKPOINT_DISABLE": "1", "TF_CLI_CONFIG_FILE": os.DevNull}
 	w.command(b, tofu.Path, dir, s, "init", "-input=false", "-no-color")
@@ -129,4 +134,88 @@ func (w *benchWorld) guarded(b *testing.B, s settings) {
 	program, err := built()
 	assert.NilError(b, err)
 	w.command(b, program, w.dir, s, "apply", filepath.Join(w.dir, "configuration"))
+}
+
+// BenchmarkRefusal measures how long it takes to refuse a state that is lost.
+func BenchmarkRefusal(b *testing.B) {
+	w := newBenchWorld(b, 1)
+	program, err := built()
+	assert.NilError(b, err)
+	for b.Loop() {
+		_, err := w.child(program, w.dir, nil, "apply", filepath.Join(w.dir, "configuration")).Output(b.Context())
+		failed, ok := errors.AsType[*child.Error](err)
+		assert.Assert(b, ok && report.Code(failed.ExitCode) == report.Refused, "%v", err)
+	}
+}
+
+// BenchmarkStop measures the time from a signal to the end of a run, its state
+// written and its lock given back, while a hundred objects are being made.
+func BenchmarkStop(b *testing.B) {
+	w := newBenchWorld(b, 1)
+	program, err := built()
+	assert.NilError(b, err)
+	began := filepath.Join(w.dir, "began")
+	assert.NilError(b, os.WriteFile(filepath.Join(w.dir, "configuration", "main.tf"), fmt.Appendf(nil, `
+resource "terraform_data" "thing" {
+  count = 100
+}
+resource "terraform_data" "slow" {
+  depends_on = [terraform_data.thing]
+  provisioner "local-exec" { command = "touch %s; sleep 1000" }
+}`, began), 0o600))
+	var took time.Duration
+	for b.Loop() {
+		w.Set(nil, nil)
+		assert.NilError(b, os.RemoveAll(began))
+		run := w.child(program, w.dir, cold, "apply", filepath.Join(w.dir, "configuration"))
+		signals, ended := make(chan syscall.Signal, 1), make(chan error, 1)
+		run.Signals = signals
+		go func() { ended <- run.Run(context.WithoutCancel(b.Context())) }()
+		poll.WaitOn(b, func(poll.LogT) poll.Result {
+			if _, err := os.Stat(began); err != nil {
+				return poll.Continue("an object that takes its time")
+			}
+			return poll.Success()
+		}, poll.WithTimeout(time.Minute), poll.WithDelay(10*time.Millisecond))
+		started := time.Now()
+		signals <- syscall.SIGTERM
+		failed, ok := errors.AsType[*child.Error](<-ended)
+		took += time.Since(started)
+		assert.Assert(b, ok && report.Code(failed.ExitCode) == report.Terminated)
+		assert.Equal(b, w.Locked(), "")
+		assert.Assert(b, contains(w.State(), `"slow"`), "what was being made is told")
+	}
+	b.ReportMetric(float64(took.Milliseconds())/float64(b.N), "stop-ms/op")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkSizes tells how large OpenTofu is, a program that runs it, and what the
+// cache keeps for a configuration.
+func BenchmarkSizes(b *testing.B) {
+	program, err := built()
+	assert.NilError(b, err)
+	for b.Loop() {
+		for what, path := range map[string]string{"tofu-MB": needTofu(b).Path, "program-MB": program} {
+			info, err := os.Stat(path)
+			assert.NilError(b, err)
+			b.ReportMetric(float64(info.Size())/1e6, what)
+		}
+		w := newBenchWorld(b, 1)
+		prepared := filepath.Join(w.dir, "cache")
+		w.command(b, program, w.dir, settings{"STATE_PHASE": "cold", "CACHE_DIR": prepared, "TOFU_PATH": needTofu(b).Path},
+			"apply", filepath.Join(w.dir, "configuration"))
+		size := int64(0)
+		assert.NilError(b, filepath.WalkDir(prepared, func(_ string, entry os.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := entry.Info()
+			if err == nil && info.Mode().IsRegular() {
+				size += info.Size()
+			}
+			return err
+		}))
+		b.ReportMetric(float64(size)/1e3, "cache-kB")
+	}
+	b.ReportMetric(0, "ns/op")
 }

@@ -77,14 +77,21 @@ var opentofu = sync.OnceValues(func() (*binary.Tofu, error) {
 	return binary.Find(context.Background(), env.Process(), binary.Keys{}, tools, report.NewLog(report.Plain(os.Stderr)))
 })
 
+// needTofu gives OpenTofu. Where there is none it is built, with the Go that these
+// checks need anyway: a build that fails is a failure, and no missing part.
+func needTofu(t testing.TB) *binary.Tofu {
+	t.Helper()
+	tofu, err := opentofu()
+	assert.NilError(t, err)
+	return tofu
+}
+
 // cacheDir is where the built OpenTofu is.
 func cacheDir() (string, error) { return env.Process().CacheDir() }
 
 func newWorld(t *testing.T, way string) *world {
 	t.Helper()
-	if _, err := opentofu(); err != nil {
-		t.Skipf("missing part: tofu (%v)", err)
-	}
+	needTofu(t)
 	_, err := built()
 	assert.NilError(t, err)
 	cache, err := cacheDir()

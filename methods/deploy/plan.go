@@ -39,23 +39,34 @@ func (p *plan) Check(environment env.Environment) error {
 }
 
 func (p *plan) Run(ctx context.Context, run *task.Run) error {
-	err := p.run(ctx, run)
-	return classify(err, run.Record.Changed)
-}
-
-func (p *plan) run(ctx context.Context, run *task.Run) error {
 	built, err := p.blueprint.Build(ctx, run)
 	if err != nil {
 		return err
 	}
-	conn, err := p.reach.dial(ctx, run)
+	changes, err := Preview(ctx, run, p.reach, built, p.copying)
+	if err == nil && !changes {
+		_, err = fmt.Fprintf(run.Out, "no changes: %s runs already\n", built.Toplevel)
+	}
+	return err
+}
+
+// Preview shows what a deployment of a system would do to a machine: to its closure
+// and to its units. It tells whether it would do anything; where the machine runs
+// the system already, nothing is shown.
+func Preview(ctx context.Context, run *task.Run, reach Reach, built nixos.Built, keys CopyKeys) (changes bool, err error) {
+	changes, err = preview(ctx, run, reach, built, keys)
+	return changes, classify(err, run.Record.Changed)
+}
+
+func preview(ctx context.Context, run *task.Run, reach Reach, built nixos.Built, keys CopyKeys) (bool, error) {
+	conn, err := reach.dial(ctx, run)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() { _ = conn.Close() }()
-	machine, err := p.reach.inspect(ctx, conn, run)
+	machine, err := reach.inspect(ctx, conn, run)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if busy := append(machine.Switching, machine.Guards...); len(busy) > 0 {
 		run.Log.Warnf("a switch is under way, or was left behind: %s; apply would settle that first", strings.Join(busy, ", "))
@@ -63,34 +74,33 @@ func (p *plan) run(ctx context.Context, run *task.Run) error {
 	run.Record.Generation = machine.Generation
 	if machine.Runs(built.Toplevel) {
 		run.Record.Plan = &report.Plan{}
-		_, err = fmt.Fprintf(run.Out, "no changes: %s runs already\n", built.Toplevel)
-		return err
+		return false, nil
 	}
-	difference, err := p.compare(ctx, conn, run, machine, built)
+	difference, err := compare(ctx, conn, run, machine, built, keys)
 	if err != nil {
-		return err
+		return true, err
 	}
 	refusal := nixos.Check(ctx, conn, built.Toplevel, run.Log)
 	if code := report.CodeOf(refusal); refusal != nil && code != report.Refused {
-		return refusal
+		return true, refusal
 	}
 	effect, err := nixos.DryRun(ctx, conn, built.Toplevel)
 	// A system that refuses may do so here too: its checks run for every verb.
 	if err != nil && (refusal == nil || report.CodeOf(err) != report.Refused) {
-		return err
+		return true, err
 	}
 	run.Record.Plan = planRecord(difference, effect)
 	if err := show(run.Out, machine.Current, built.Toplevel, difference, effect); err != nil {
-		return err
+		return true, err
 	}
 	if refusal == nil {
-		return nil
+		return true, nil
 	}
-	return report.Refuse("plan", fmt.Errorf("apply would be refused: %w", refusal), strings.Join(report.Hints(refusal), "; "))
+	return true, report.Refuse("plan", fmt.Errorf("apply would be refused: %w", refusal), strings.Join(report.Hints(refusal), "; "))
 }
 
 // compare compares the closures, and brings the new one to the machine.
-func (p *plan) compare(ctx context.Context, conn *remote.Conn, run *task.Run, machine nixos.Machine, built nixos.Built) (nixos.Difference, error) {
+func compare(ctx context.Context, conn *remote.Conn, run *task.Run, machine nixos.Machine, built nixos.Built, keys CopyKeys) (nixos.Difference, error) {
 	closure, err := built.Tool.Closure(ctx, built.Toplevel)
 	if err == nil {
 		err = built.Tool.Sizes(ctx, closure)
@@ -105,7 +115,7 @@ func (p *plan) compare(ctx context.Context, conn *remote.Conn, run *task.Run, ma
 		}
 	}
 	defer run.Record.Time("copy")()
-	return nixos.Compare(before, closure), send(ctx, run, conn, machine, built, closure, p.copying)
+	return nixos.Compare(before, closure), send(ctx, run, conn, machine, built, closure, keys)
 }
 
 // send copies what the machine lacks of a closure.

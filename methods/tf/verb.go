@@ -171,7 +171,7 @@ func (v *verbTask) result(ctx context.Context, w *work, engine *tofu.Engine, d t
 	case tofu.Apply:
 		return w.finish(ctx)
 	case tofu.PlanVerb:
-		return v.planned(w.run, r.Plan)
+		return v.planned(ctx, w, r.Plan)
 	}
 	return nil
 }
@@ -207,14 +207,20 @@ func sayState(run *task.Run, lineage string, serial uint64) {
 	run.Log.Infof("state: STATE_LINEAGE=%s STATE_SERIAL=%d", lineage, serial)
 }
 
-// planned prints a plan.
-func (v *verbTask) planned(run *task.Run, p tofu.Plan) error {
-	if _, err := fmt.Fprint(run.Out, p.Text); err != nil {
+// planned prints a plan: OpenTofu's, which tells what the machine's state would
+// become, and under it what that means for the machine.
+func (v *verbTask) planned(ctx context.Context, w *work, p tofu.Plan) error {
+	if _, err := fmt.Fprint(w.run.Out, p.Text); err != nil {
 		return err
+	}
+	if p.Changed {
+		if err := w.preview(ctx); err != nil {
+			return err
+		}
 	}
 	if v.keys.PlanExit == "detailed" && p.Changed {
 		return &report.Fault{Code: report.RebootNeeded, Words: "changes", What: "plan", Why: errors.New(p.String())}
 	}
-	run.Log.Infof("plan: %s", p)
+	w.run.Log.Infof("plan: %s", p)
 	return nil
 }

@@ -91,6 +91,21 @@ func (w *work) look(ctx context.Context) (deploy.Seen, error) {
 	return seen, err
 }
 
+// preview prints what apply would do to a machine that is there.
+func (w *work) preview(ctx context.Context) error {
+	if _, err := fmt.Fprintln(w.run.Out); err != nil {
+		return err
+	}
+	changes, err := deploy.Preview(ctx, w.run, w.reach, w.built, w.keys.Copy)
+	switch {
+	case errors.Is(err, deploy.ErrNotThere):
+		_, err = fmt.Fprintf(w.run.Out, "the machine would be booted, and then brought to %s\n", w.built.Toplevel)
+	case err == nil && !changes:
+		_, err = fmt.Fprintf(w.run.Out, "%s runs already, and would be judged again\n", w.built.Toplevel)
+	}
+	return err
+}
+
 // down ends a machine that Slipway booted; any other stays as it is.
 func (w *work) down(ctx context.Context) error {
 	if w.booted == nil {

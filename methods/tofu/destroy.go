@@ -31,10 +31,10 @@ func (e *Engine) Destroy(ctx context.Context, d Deployment) (*Result, error) {
 		}
 		r.log.Infof("plan: %s", p)
 		err = r.apply(ctx, p)
-		if left, _ := r.broker.State(); left != nil && err != nil {
-			return r.left(err, left)
+		if err != nil {
+			return left(err, r.broker.State())
 		}
-		return err
+		return nil
 	})
 	if result != nil {
 		result.Plan = p
@@ -43,9 +43,9 @@ func (e *Engine) Destroy(ctx context.Context, d Deployment) (*Result, error) {
 }
 
 // left says what a destroy did not remove.
-func (r *run) left(err error, s *state.State) error {
+func left(err error, s *state.State) error {
 	if s.Sealed {
-		return err
+		return err // nobody has looked what it holds
 	}
 	return fmt.Errorf("%w; still there: %s", err, listed(s.Objects()))
 }

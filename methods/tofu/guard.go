@@ -188,15 +188,9 @@ func (r *run) guard(ctx context.Context, verb string) error {
 
 // resume goes on with a bootstrap from what the backend has of it.
 func (r *run) resume() error {
-	r.newest = r.remote // OpenTofu drops the marker by itself
-	if !r.remote.Encrypted {
-		raw, err := state.Unmarked(r.remote.Raw)
-		if err != nil {
-			return err
-		}
-		if r.newest, err = state.Parse(raw); err != nil {
-			return err
-		}
+	var err error
+	if r.newest, err = unmarked(r.remote); err != nil {
+		return err
 	}
 	r.log.Infof("going on with the bootstrap of %s", r.remote.Marker)
 	if objects := r.newest.Objects(); r.abandoned(r.remote.Marker) && len(objects) > 0 {
@@ -204,6 +198,19 @@ func (r *run) resume() error {
 	}
 	r.marker = r.mark()
 	return nil
+}
+
+// unmarked is a state without its marker. Of an encrypted one OpenTofu drops it by
+// itself, as an output that no configuration has.
+func unmarked(s *state.State) (*state.State, error) {
+	if s.Encrypted {
+		return s, nil
+	}
+	raw, err := state.Unmarked(s.Raw)
+	if err != nil {
+		return nil, err
+	}
+	return state.Parse(raw)
 }
 
 func (r *run) mark() *state.Marker {

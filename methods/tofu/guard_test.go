@@ -2,6 +2,7 @@ package tofu
 
 import (
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -91,6 +92,28 @@ func TestPlanChangesNothing(t *testing.T) {
 	assert.Equal(t, b.State(), before)
 }
 
+func TestPlanAfterAFirstRunThatMadeNothing(t *testing.T) {
+	b := newBench(t, fakestate.Strict)
+	b.cold(2)
+	_, err := b.engine(Keys{}).Destroy(t.Context(), objects(2))
+	assert.NilError(t, err)
+	bad := Deployment{Name: "web", Files: map[string][]byte{"main.tf": []byte(`resource "terraform_data" "bad" {
+  lifecycle {
+    precondition {
+      condition     = terraform.workspace == "another"
+      error_message = "not today"
+    }
+  }
+}`)}}
+	_, err = b.engine(Keys{Phase: cold}).Apply(t.Context(), bad)
+	assert.ErrorContains(t, err, "not today")
+	kind, _ := b.judged()
+	assert.Equal(t, kind, state.Begun)
+	result, err := b.engine(Keys{Phase: cold}).Plan(t.Context(), objects(2))
+	assert.NilError(t, err)
+	assert.Equal(t, result.Plan.Add, 2)
+}
+
 func TestLocksOfOthersAreRespected(t *testing.T) {
 	b := newBench(t, fakestate.Strict)
 	b.cold(2)
@@ -144,6 +167,62 @@ func TestLocksOfOthersAreRespected(t *testing.T) {
 		assert.NilError(t, b.engine(Keys{}).ForceUnlock(t.Context(), objects(2), "a-person"))
 		assert.Equal(t, b.Locked(), "")
 		refusedFor(t, b.engine(Keys{}).ForceUnlock(t.Context(), objects(2), "a-person"), "nobody holds")
+		assert.Equal(t, b.Locked(), "")
+	})
+}
+
+// meanwhile does something just before the first write.
+func meanwhile(do func()) fakestate.Fault {
+	done := false
+	gets := 0
+	return func(r *http.Request, _ int) (*fakestate.Answer, bool) {
+		if r.Method == http.MethodGet {
+			gets++
+		}
+		if gets == 2 && !done {
+			done = true
+			do()
+		}
+		return nil, false
+	}
+}
+
+// TestALockThatBindsNobody is of backends whose lock anybody can break, and which
+// take what anybody writes: a run that was disturbed overwrites nothing, and does
+// not give back the lock of another.
+func TestALockThatBindsNobody(t *testing.T) {
+	t.Run("somebody writes", func(t *testing.T) {
+		b := newBench(t, fakestate.Lax)
+		first := b.cold(2)
+		theirs, err := state.Numbered([]byte(b.State()), first.Serial+5)
+		assert.NilError(t, err)
+		b.Break(meanwhile(func() { b.Set(theirs, held(b.Locked())) }))
+		_, err = b.engine(Keys{}).Apply(t.Context(), objects(3))
+		assert.Equal(t, report.CodeOf(err), report.Failed)
+		assert.ErrorContains(t, err, "somebody wrote the state while this run had its lock")
+		b.Break(nil)
+		assert.Equal(t, b.State(), string(theirs))
+		found, err := filepath.Glob(string(b.dir) + "/journal/*.json")
+		assert.NilError(t, err)
+		assert.Equal(t, len(found), 1, "what this run made is told by its journal")
+	})
+	t.Run("somebody breaks the lock and takes it", func(t *testing.T) {
+		b := newBench(t, fakestate.Lax)
+		b.cold(2)
+		b.Break(meanwhile(func() { b.Set([]byte(b.State()), held("a-person")) }))
+		_, err := b.engine(Keys{}).Apply(t.Context(), objects(3))
+		assert.ErrorContains(t, err, "somebody broke our lock and has it now")
+		assert.Equal(t, b.Locked(), "a-person")
+		_, s := b.judged()
+		assert.Equal(t, len(s.Objects()), 3, "what was made is told")
+	})
+	t.Run("somebody breaks the lock", func(t *testing.T) {
+		b := newBench(t, fakestate.Strict)
+		b.cold(2)
+		b.Break(meanwhile(func() { b.Set([]byte(b.State()), nil) }))
+		result, err := b.engine(Keys{}).Apply(t.Context(), objects(3))
+		assert.NilError(t, err)
+		assert.Equal(t, len(result.Objects), 3)
 		assert.Equal(t, b.Locked(), "")
 	})
 }

@@ -56,9 +56,18 @@ func (r *run) count() error {
 	return report.Refuse("use the state", fmt.Errorf("a killed run made what is in no state: %s", named(missing)), hint)
 }
 
-// keepsEvents tells whether the next run must compare again.
+// keepsEvents tells whether the next run must compare again: this one did not end
+// by itself, or did not take in what an earlier one made.
 func (r *run) keepsEvents() bool {
-	return r.lost || slices.ContainsFunc(r.missing, func(o ledger.Object) bool { return !r.newest.Holds(o.Address, o.ID) })
+	if r.lost || len(r.orphans)+len(r.missing) == 0 {
+		return r.lost
+	}
+	l, err := ledger.Read(r.dir.Path)
+	if err != nil {
+		return true
+	}
+	still := l.Missing(r.newest)
+	return slices.ContainsFunc(slices.Concat(r.orphans, r.missing), func(o ledger.Object) bool { return slices.Contains(still, o) })
 }
 
 // What STATE_ORPHANS may say, beside refuse.
@@ -75,11 +84,26 @@ func (r *run) ready(ctx context.Context) error {
 	if err := r.shop.init(ctx, true); err != nil {
 		return err
 	}
+	var tainted []ledger.Object
 	for _, o := range r.orphans {
 		r.log.Infof("taking in %s, which a killed run made", o)
-		if err := r.shop.take(ctx, o.Address, o.ID); err != nil {
-			return report.Fail("take in "+o.String(), err, "where it can't be imported, remove it and say STATE_ABANDON="+o.Run)
+		err := r.shop.take(ctx, o.Address, o.ID)
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return err
+		case r.engine.Keys.Orphans == replaceOrphans:
+			r.log.Infof("it can't be imported, and is removed by its id alone: %v", err)
+			tainted = append(tainted, o)
+		default:
+			return report.Fail("take in "+o.String(), err, "where it can't be imported, say STATE_ORPHANS=replace, or remove it and say STATE_ABANDON="+o.Run)
 		}
+	}
+	if len(tainted) == 0 {
+		return nil
+	}
+	if err := r.taint(ctx, tainted); err != nil {
+		return report.Fail("take in "+named(tainted), err, "remove what is there and say STATE_ABANDON="+tainted[0].Run)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-exec/tfexec"
@@ -18,9 +19,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
 
 	"fediversity.eu/slipway/checks/fakestate"
 	"fediversity.eu/slipway/methods/tofu/provider"
+	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/report"
 )
 
 // files is a provider of files in a folder, which finds by name what is there.
@@ -34,7 +38,7 @@ func (files) Configure(context.Context, framework.ConfigureRequest, *framework.C
 func (files) DataSources(context.Context) []func() datasource.DataSource                          { return nil }
 
 func (files) Resources(context.Context) []func() resource.Resource {
-	return []func() resource.Resource{func() resource.Resource { return file{} }}
+	return []func() resource.Resource{func() resource.Resource { return file{} }, func() resource.Resource { return note{file{}} }}
 }
 
 type file struct{}
@@ -93,6 +97,87 @@ func (file) Delete(ctx context.Context, q resource.DeleteRequest, r *resource.De
 
 func (file) ImportState(ctx context.Context, q resource.ImportStateRequest, r *resource.ImportStateResponse) {
 	resource.ImportStatePassthroughID(ctx, path.Root("id"), q, r)
+}
+
+// note is a file that can't be imported, and whose schema is not its first.
+type note struct{ resource.Resource }
+
+func (note) Metadata(_ context.Context, _ resource.MetadataRequest, r *resource.MetadataResponse) {
+	r.TypeName = "files_note"
+}
+
+func (n note) Schema(ctx context.Context, q resource.SchemaRequest, r *resource.SchemaResponse) {
+	n.Resource.Schema(ctx, q, r)
+	r.Schema.Version = 3
+}
+
+func (note) UpgradeState(context.Context) map[int64]resource.StateUpgrader { return nil }
+
+// TestReplaceWhatCannotBeImported has a killed run's object of which only the id is
+// known removed and made again.
+func TestReplaceWhatCannotBeImported(t *testing.T) {
+	const address = "example.org/slipway/files"
+	served, err := provider.Serve(t.Context(), address, providerserver.NewProtocol6(files{}))
+	assert.NilError(t, err)
+	defer served.Close()
+	for _, key := range []env.Secret{{}, encryption("a passphrase of some length")} {
+		b := newBench(t, fakestate.Strict)
+		dir := t.TempDir()
+		d := func(n int) Deployment {
+			return Deployment{
+				Name: "web", Providers: map[string]tfexec.ReattachConfig{address: served.Config},
+				Files: map[string][]byte{"main.tf": fmt.Appendf(nil, `
+terraform {
+  required_providers {
+    files = { source = %q }
+  }
+}
+module "notes" {
+  source = "./notes"
+  n      = %d
+  dir    = %q
+}`, address, n, dir), "notes/main.tf": fmt.Appendf(nil, `
+terraform {
+  required_providers {
+    files = { source = %q }
+  }
+}
+variable "n" {}
+variable "dir" {}
+resource "files_note" "note" {
+  count = var.n
+  id    = "${var.dir}/${count.index}"
+  text  = "new"
+}`, address)},
+			}
+		}
+		ctx := t.Context()
+		_, err = b.engine(Keys{Phase: cold, Encryption: key}).Apply(ctx, d(1))
+		assert.NilError(t, err)
+		const orphan = "module.notes.files_note.note[1]"
+		path := filepath.Join(dir, "1")
+		assert.NilError(t, os.WriteFile(path, []byte("of a run that was killed"), 0o600))
+		lost(t, b, orphan, path)
+
+		if !key.IsSet() { // which is slow
+			_, err = b.engine(Keys{Orphans: "import"}).Apply(ctx, d(2))
+			assert.ErrorContains(t, err, "does not support import")
+			assert.Assert(t, cmp.Contains(strings.Join(report.Hints(err), " "), "STATE_ORPHANS=replace"))
+			_, err = b.engine(Keys{}).Apply(ctx, d(2))
+			refusedFor(t, err, orphan) // as before
+		}
+		result, err := b.engine(Keys{Orphans: "replace", Encryption: key}).Apply(ctx, d(2))
+		assert.NilError(t, err)
+		assert.Equal(t, result.Plan.Add, 1)
+		assert.Equal(t, result.Plan.Remove, 1, "it is removed first")
+		assert.Equal(t, len(result.Objects), 2)
+		text, err := os.ReadFile(path)
+		assert.NilError(t, err)
+		assert.Equal(t, string(text), "new")
+		left, err := filepath.Glob(string(b.dir) + "/events-*")
+		assert.NilError(t, err)
+		assert.Equal(t, len(left), 0, "it is told once")
+	}
 }
 
 func TestProviderOfThisProgram(t *testing.T) {

@@ -76,8 +76,13 @@ func (e *Engine) readable(ctx context.Context, d Deployment, verb string) (*stat
 	if err != nil {
 		return nil, err
 	}
-	if verb == PlanVerb && !e.Keys.steady() && f.kind == state.Absent {
-		return e.imagined(ctx, d)
+	if verb == PlanVerb && !e.Keys.steady() {
+		switch {
+		case f.kind == state.Absent:
+			return e.imagined(ctx, d)
+		case f.kind == state.Begun && f.state.Marker.Settled:
+			return unmarked(f.state) // apply would go on from it too
+		}
 	}
 	return f.state, e.Keys.check(f, verb)
 }

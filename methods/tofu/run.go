@@ -3,6 +3,7 @@ package tofu
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"time"
@@ -34,8 +35,9 @@ type run struct {
 	orphans []ledger.Object // made by killed runs, to be taken in
 	missing []ledger.Object // made by killed runs, left for a later run
 
-	behind error // why the backend does not have the newest
-	lost   bool  // an OpenTofu did not end by itself
+	behind error  // why the backend does not have the newest
+	path   string // of the file that has it; empty is none
+	lost   bool   // an OpenTofu did not end by itself
 	cancel context.CancelCauseFunc
 }
 
@@ -213,31 +215,34 @@ func (r *run) prepare(ctx context.Context, verb string) error {
 	return err
 }
 
-// take is given every version that OpenTofu writes. Once it is in the journal it
-// is safe, and OpenTofu is told so; where the backend does not take it, the run is
-// ended in good order.
+// take is given every version that OpenTofu writes. Once it is in the journal or in
+// the backend it is safe, and OpenTofu is told so; where it is not in both, the run
+// is ended in good order, if it can't go to the backend only at the end anyway.
 func (r *run) take(ctx context.Context, s *state.State) error {
-	path, err := r.dir.Keep(s, r.marker)
-	if err != nil {
-		// With the backend it is as safe, if it can go there already.
-		if r.lock != nil && (r.marker == nil || !s.Encrypted) && r.forward(ctx, s) == nil {
-			r.log.Warnf("the state is in the backend alone: %v", err)
-			r.newest, r.behind = s, nil
-			return nil
-		}
-		r.cancel(err)
-		return err
-	}
-	r.newest, r.behind = s, nil
+	path, unkept := r.dir.Keep(s, r.marker)
+	r.newest, r.path, r.behind = s, path, nil
 	if r.lock == nil || r.marker != nil && s.Encrypted {
-		return nil // at the end
+		if unkept != nil {
+			r.cancel(unkept)
+		}
+		return unkept
 	}
-	if err := r.forward(ctx, s); err != nil {
-		r.behind = err
-		r.log.Troublef("the backend does not take the state, which is in %s: %v", path, err)
+	r.behind = r.forward(ctx, s)
+	switch {
+	case r.behind == nil && unkept == nil:
+		return nil
+	case r.behind == nil:
+		r.log.Warnf("the state is in the backend alone: %v", unkept)
+		return nil
+	case unkept == nil:
+		r.log.Troublef("the backend does not take the state, which is in %s: %v", path, r.behind)
+		r.cancel(r.behind)
+		return nil
+	default:
+		err := errors.Join(r.behind, unkept)
 		r.cancel(err)
+		return err // OpenTofu keeps it too, if it can
 	}
-	return nil
 }
 
 // forward puts a version into the backend: within a bootstrap with the marker.
@@ -251,6 +256,9 @@ func (r *run) forward(ctx context.Context, s *state.State) error {
 			return err
 		}
 	}
+	if err := r.undisturbed(ctx, s); err != nil {
+		return err
+	}
 	if err := r.client.Put(ctx, r.id.String(), s.Raw); err != nil {
 		return err
 	}
@@ -259,6 +267,26 @@ func (r *run) forward(ctx context.Context, s *state.State) error {
 		return nil
 	}
 	return r.dir.Stored()
+}
+
+// undisturbed is nil when the backend has what this run knows of, so that writing
+// s loses nothing: where a lock binds nobody, somebody may have written meanwhile.
+// A backend that gives the version before, or none, is behind and loses nothing.
+func (r *run) undisturbed(ctx context.Context, s *state.State) error {
+	body, present, err := r.client.Get(context.WithoutCancel(ctx))
+	if err != nil {
+		return fmt.Errorf("read the state before it is written: %w", err)
+	}
+	there, err := state.Parse(body)
+	switch {
+	case !present || err != nil || state.Equal(body, s.Raw):
+		return nil
+	case r.remote == nil:
+	case there.Lineage != r.remote.Lineage:
+	case there.Serial < r.remote.Serial || state.Equal(body, r.remote.Raw):
+		return nil
+	}
+	return fmt.Errorf("somebody wrote the state while this run had its lock: the backend has serial %d of lineage %s", there.Serial, there.Lineage)
 }
 
 // apply does the saved plan, if it has anything to do, under a lock that is still

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 
 	"fediversity.eu/slipway/methods/tofu/lock"
 	"fediversity.eu/slipway/methods/tofu/state"
@@ -18,15 +19,16 @@ func (r *run) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), closing, errors.New("the state backend took too long"))
 	defer cancel()
 	r.broker.Close()
-	if err := r.late(); err != nil {
-		return err
-	}
+	late := r.late()
 	if err := r.engine.unseal(ctx, r.d, r.newest); err != nil {
 		r.log.Warnf("%v", err) // what it holds is not known, and it is stored all the same
 	}
 	if err := r.store(ctx); err != nil {
-		return report.Fail("bring the state into the backend", explained(err), fmt.Sprintf(
-			"the state is NOT in the backend; it is in %s/journal (serial %d). The next run from here with the same STATE_PHASE brings it there", r.dir.Path, r.newest.Serial))
+		return errors.Join(report.Fail("bring the state into the backend", explained(err), r.whereabouts()), late)
+	}
+	if late != nil {
+		return report.Fail("read what OpenTofu could not write", late, "the backend has the version before it, serial "+
+			strconv.FormatUint(r.newest.Serial, 10)+"; look at "+r.errored())
 	}
 	if r.id.Verb == Destroy && r.newest.Empty() && !r.lost {
 		if err := r.detach(ctx); err != nil {
@@ -37,6 +39,18 @@ func (r *run) settle(ctx context.Context) error {
 		return nil
 	}
 	return r.dir.Clear(r.keepsEvents())
+}
+
+// whereabouts says where a state is that the backend does not have.
+func (r *run) whereabouts() string {
+	path, err := r.dir.Keep(r.newest, r.marker)
+	if err != nil && r.path != "" {
+		path, err = r.path, nil
+	}
+	if err != nil {
+		return fmt.Sprintf("the state is NOWHERE: %v. The lines above and %s tell what was made, as far as that could be written", err, r.dir.Path)
+	}
+	return fmt.Sprintf("the state is NOT in the backend; it is in %s (serial %d). The next run from here with the same STATE_PHASE brings it there", path, r.newest.Serial)
 }
 
 // late takes in what OpenTofu could not hand over, be it that the broker was
@@ -53,10 +67,11 @@ func (r *run) late() error {
 	if err != nil || s.Lineage != r.newest.Lineage || s.Serial <= r.newest.Serial {
 		return err
 	}
-	if _, err := r.dir.Keep(s, r.marker); err != nil {
-		return err
+	path, err := r.dir.Keep(s, r.marker)
+	if err != nil {
+		path = r.errored()
 	}
-	r.newest, r.behind = s, errors.New("OpenTofu could not write it")
+	r.newest, r.path, r.behind = s, path, errors.New("OpenTofu could not write it")
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -243,9 +244,12 @@ func (w *workshop) bury(ctx context.Context) {
 	}
 }
 
+// colours are what OpenTofu writes to a terminal, and with some commands always.
+var colours = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
 // shortened leaves the first paragraph of what OpenTofu wrote for people.
 func shortened(err error) error {
-	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' })
+	lines := strings.FieldsFunc(colours.ReplaceAllString(err.Error(), ""), func(r rune) bool { return r == '\n' })
 	var kept []string
 	for _, line := range lines {
 		line = strings.TrimSpace(strings.Trim(line, "╷│╵ "))

@@ -35,7 +35,7 @@ type Broker struct {
 	mu      sync.Mutex
 	current *state.State
 	asleep  bool // says "none", for the one command that makes a state
-	written int
+	closed  bool
 }
 
 // largest bounds what OpenTofu may write, as the client of the backend does.
@@ -61,8 +61,14 @@ func Open(s *state.State, take Taker, log func(format string, args ...any)) (*Br
 	return b, nil
 }
 
-// Close ends it.
-func (b *Broker) Close() { _ = b.server.Close() }
+// Close ends it, once a version that is being written is safe: a tofu that was
+// killed may have left one on its way. Nothing is taken afterwards.
+func (b *Broker) Close() {
+	_ = b.server.Close()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+}
 
 // Environment is what makes OpenTofu use the broker: no lock addresses, since the
 // program holds the real lock, and never the real password, since OpenTofu hands
@@ -73,11 +79,11 @@ func (b *Broker) Environment() map[string]string {
 	}
 }
 
-// State is the newest version, and how many there were.
-func (b *Broker) State() (*state.State, int) {
+// State is the newest version.
+func (b *Broker) State() *state.State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.current, b.written
+	return b.current
 }
 
 // refusal is an error with the status that OpenTofu is to see.
@@ -134,8 +140,11 @@ func (b *Broker) answer(r *http.Request) ([]byte, error) {
 
 // write takes a version that goes on from the present one.
 func (b *Broker) write(ctx context.Context, raw []byte) error {
-	if b.take == nil {
+	switch {
+	case b.take == nil:
 		return refuse(http.StatusForbidden, "this run only reads the state")
+	case b.closed:
+		return refuse(http.StatusServiceUnavailable, "this run has ended")
 	}
 	s, err := state.Parse(raw)
 	if err != nil {
@@ -156,7 +165,6 @@ func (b *Broker) write(ctx context.Context, raw []byte) error {
 		return err
 	}
 	b.current, b.asleep = s, false
-	b.written++
 	return nil
 }
 

@@ -56,6 +56,7 @@ type Object struct {
 	Run     string
 	Address string
 	Type    string
+	Key     string // the attribute that ID is
 	ID      string // empty where it is not known, and where its fate is not
 	Unknown bool   // it was begun, and no end of it was heard
 }
@@ -152,7 +153,7 @@ func read(path string) ([]Event, error) {
 
 func (l *Ledger) take(run string, e Event) {
 	address := e.Hook.Resource.Address
-	o := Object{Run: run, Address: address, Type: e.Hook.Resource.Type, ID: e.Hook.ID}
+	o := Object{Run: run, Address: address, Type: e.Hook.Resource.Type, Key: e.Hook.Key, ID: e.Hook.ID}
 	creates := e.Hook.Action == "create"
 	switch e.Type {
 	case "apply_start":

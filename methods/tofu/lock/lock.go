@@ -89,9 +89,7 @@ func info(id ID, version string) backend.LockInfo {
 // Probe makes sure that the lock binds others, and is still ours: a lock with a
 // throw-away id must be refused with our id.
 func (l *Lock) Probe(ctx context.Context) error {
-	other := l.ID
-	other.Nonce, other.Verb = nonce(), "probe"
-	probe := info(other, l.info.Version)
+	probe := l.probe()
 	err := l.client.TryLock(ctx, probe)
 	held, ok := backend.Held(err)
 	switch {
@@ -108,9 +106,26 @@ func (l *Lock) Probe(ctx context.Context) error {
 	return nil
 }
 
-// Release gives the lock back.
+// probe is a lock that nobody is to get while we hold ours.
+func (l *Lock) probe() backend.LockInfo {
+	other := l.ID
+	other.Nonce, other.Verb = nonce(), "probe"
+	return info(other, l.info.Version)
+}
+
+// Release gives the lock back, if it is still ours: some backends would give back
+// whoever's it is. A lock that nobody has any more is given back.
 func (l *Lock) Release(ctx context.Context) error {
-	if err := l.client.Unlock(ctx, l.info); err != nil {
+	probe := l.probe()
+	err := l.client.TryLock(ctx, probe)
+	if held, ok := backend.Held(err); ok && held.Holder != nil && held.Holder.ID != l.info.ID {
+		return l.busy(held.Holder, errors.New("somebody broke our lock and has it now"))
+	}
+	last := l.info
+	if err == nil {
+		last = probe
+	}
+	if err := l.client.Unlock(ctx, last); err != nil {
 		return fmt.Errorf("give back the lock %s: %w", l.info.ID, err)
 	}
 	return nil

@@ -54,31 +54,54 @@ func Open(ctx context.Context, path, run string, log *report.Log) (*Dir, error) 
 	return d, nil
 }
 
-// take makes the directory and locks it.
+// take makes the directory and locks it. Nothing but the lock is put there before
+// it is ours: the run before may be removing its private directory.
 func (d *Dir) take() error {
-	for {
-		if err := os.MkdirAll(d.journal(), 0o700); err != nil {
-			return fmt.Errorf("make the run directory: %w", err)
+	var err error
+	for range 100 {
+		if err = d.claim(); err == nil {
+			break
 		}
-		if err := os.Chmod(d.Path, 0o700); err != nil {
-			return fmt.Errorf("close the run directory to others: %w", err)
-		}
-		var err error
-		if d.lock, err = os.OpenFile(d.file("lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
-			return fmt.Errorf("lock the run directory: %w", err)
-		}
-		err = syscall.Flock(int(d.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil && d.current() {
-			return nil
-		}
-		_ = d.lock.Close()
-		switch {
-		case errors.Is(err, syscall.EWOULDBLOCK):
-			return busy(d.Path, errors.New("another run works in it"))
-		case err != nil:
-			return fmt.Errorf("lock the run directory: %w", err)
+		if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrExist) {
+			return err
 		}
 	}
+	if err != nil {
+		return err
+	}
+	err = os.MkdirAll(d.journal(), 0o700)
+	if err == nil {
+		err = os.Chmod(d.Path, 0o700)
+	}
+	if err != nil {
+		_ = d.lock.Close()
+		return fmt.Errorf("make the run directory: %w", err)
+	}
+	return nil
+}
+
+// claim locks the directory. The error is that something is not there, or is
+// already, where another run removed the directory in between.
+func (d *Dir) claim() error {
+	if err := os.MkdirAll(d.Path, 0o700); err != nil {
+		return fmt.Errorf("make the run directory: %w", err)
+	}
+	var err error
+	if d.lock, err = os.OpenFile(d.file("lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return fmt.Errorf("lock the run directory: %w", err)
+	}
+	err = syscall.Flock(int(d.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		err = busy(d.Path, errors.New("another run works in it"))
+	case err != nil:
+		err = fmt.Errorf("lock the run directory: %w", err)
+	case !d.current():
+		err = fmt.Errorf("lock the run directory: %w", os.ErrNotExist)
+	default:
+		return nil
+	}
+	return errors.Join(err, d.lock.Close())
 }
 
 // current tells whether the file that is locked is still the one of that name: a
@@ -154,7 +177,19 @@ func (d *Dir) Close(private bool) error {
 	if err := d.Clear(false); err != nil || !private {
 		return err
 	}
-	return os.RemoveAll(d.Path)
+	// Aside in one step, so that a run that begins now finds a whole one or none. Its
+	// lock may still come to lie in ours.
+	gone := d.Path + ".gone-" + d.Run
+	err := os.Rename(d.Path, gone)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove the run directory: %w", err)
+	}
+	for range 3 {
+		if err = os.RemoveAll(gone); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("remove the run directory: %w", err)
 }
 
 // Kept says what a later run needs of this directory; empty means nothing.

@@ -1,8 +1,10 @@
 package rundir
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -47,6 +49,35 @@ func TestOneRunAtATime(t *testing.T) {
 	assert.NilError(t, second.Close(true))
 	_, err = os.Stat(path)
 	assert.ErrorIs(t, err, os.ErrNotExist, "a private one goes")
+}
+
+// TestAPrivateOneGoesAsAWhole has runs begin at the moments in which others end.
+func TestAPrivateOneGoesAsAWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	var all sync.WaitGroup
+	for i := range 3 {
+		all.Go(func() {
+			for n := 0; n < 100; {
+				d, err := Open(t.Context(), path, fmt.Sprintf("%d-%d", i, n), nil)
+				if report.CodeOf(err) == report.Busy {
+					continue
+				}
+				if !assert.Check(t, err) {
+					return
+				}
+				n++
+				for _, folder := range []string{d.journal(), d.Work()} {
+					_, err := os.Stat(folder)
+					assert.Check(t, err, "it was taken from under the run")
+				}
+				assert.Check(t, d.Close(true))
+			}
+		})
+	}
+	all.Wait()
+	left, err := os.ReadDir(filepath.Dir(path))
+	assert.NilError(t, err)
+	assert.Equal(t, len(left), 0)
 }
 
 func TestVersionsAreFoundNewestFirst(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // State is a state of format 4, in clear or encrypted. Of an encrypted one only
@@ -154,6 +155,9 @@ func (s *State) Holds(address, id string) bool {
 	return false
 }
 
+// templates are what OpenTofu's language would replace within quotes.
+var templates = strings.NewReplacer("${", "$${", "%{", "%%{")
+
 // address is how OpenTofu names an object: module.a.type.name["key"].
 func (r Resource) address(i Instance) string {
 	text := r.Type + "." + r.Name
@@ -162,7 +166,7 @@ func (r Resource) address(i Instance) string {
 	}
 	switch key := i.Key.(type) {
 	case string:
-		text += "[" + strconv.Quote(key) + "]"
+		text += "[" + templates.Replace(strconv.Quote(key)) + "]"
 	case float64:
 		text += "[" + strconv.FormatFloat(key, 'f', -1, 64) + "]"
 	}

@@ -17,6 +17,7 @@ const two = `{
       {"index_key": 0, "attributes": {"id": "a-0"}}, {"index_key": 12, "attributes": {"id": "a-12"}}]},
     {"module": "module.m[\"k\"]", "mode": "managed", "type": "terraform_data", "name": "b", "instances": [
       {"index_key": "x\"y", "attributes": {"id": "b-x"}}, {"index_key": "x\"y", "deposed": "0ff", "attributes": {"id": "b-old"}}]},
+    {"mode": "managed", "type": "terraform_data", "name": "e", "instances": [{"index_key": "${a} %{b} $c", "attributes": {"id": "e"}}]},
     {"mode": "managed", "type": "machine", "name": "c", "instances": [{"attributes": {"name": "c"}}]},
     {"mode": "data", "type": "file", "name": "d", "instances": [{"attributes": {"id": "d"}}]}
   ]}`
@@ -66,6 +67,7 @@ func TestObjects(t *testing.T) {
 	assert.NilError(t, err)
 	assert.DeepEqual(t, s.Objects(), []string{
 		"machine.c", `module.m["k"].terraform_data.b["x\"y"]`, "terraform_data.a[0]", "terraform_data.a[12]",
+		`terraform_data.e["$${a} %%{b} $c"]`,
 	})
 	assert.Assert(t, s.Holds("terraform_data.a[12]", "a-12"))
 	assert.Assert(t, s.Holds(`module.m["k"].terraform_data.b["x\"y"]`, "b-old"), "a deposed object is still there")
@@ -90,7 +92,7 @@ func TestMarkerGoesInAndOut(t *testing.T) {
 	kind, s, err = Judge(true, marked)
 	assert.NilError(t, err)
 	assert.Equal(t, kind, Begun)
-	assert.Equal(t, len(s.Objects()), 4)
+	assert.Equal(t, len(s.Objects()), 5)
 	assert.Equal(t, len(s.Outputs), 2, "the marker is no output of the configuration")
 
 	plain, err := Unmarked(marked)
@@ -112,4 +114,29 @@ func TestEqual(t *testing.T) {
 	assert.Assert(t, !Equal([]byte(`{"a":1}`), []byte(`{"a":2}`)))
 	assert.Assert(t, !Equal([]byte(`{"a":1}`), []byte(`<html>`)))
 	assert.Assert(t, !Equal(nil, []byte(`{}`)))
+}
+
+func TestTainted(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		orphan Orphan
+		where  string
+	}{
+		{"in a block that is there", Orphan{Type: "terraform_data", Name: "a", Key: 3.0, IDName: "id", ID: "a-3"}, "terraform_data.a[3]"},
+		{"in a module's", Orphan{Module: `module.m["k"]`, Type: "terraform_data", Name: "b", Key: "z", IDName: "id", ID: "b-z"}, `module.m["k"].terraform_data.b["z"]`},
+		{"in a new block", Orphan{Module: "module.n", Type: "thing", Name: "t", Provider: "example.org/a/thing", Schema: 2, IDName: "id", ID: "t"}, "module.n.thing.t"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before, err := Parse([]byte(two))
+			assert.NilError(t, err)
+			raw, err := Tainted([]byte(two), c.orphan)
+			assert.NilError(t, err)
+			after, err := Parse(raw)
+			assert.NilError(t, err)
+			assert.Equal(t, after.Serial, before.Serial+1)
+			assert.Equal(t, len(after.Objects()), len(before.Objects())+1)
+			assert.Assert(t, after.Holds(c.where, c.orphan.ID))
+			assert.Assert(t, strings.Contains(string(raw), "12345678901234567890"), "numbers stay to the digit")
+		})
+	}
 }

@@ -67,6 +67,8 @@ func TestMainOfABinary(t *testing.T) {
 		{"the schema of a record", []string{"slipway", "schema", "record"}, nil, 0, `"title": "Record of a Slipway run"`, nil},
 		{"the schema of an event", []string{"slipway", "schema", "event"}, nil, 0, `"title": "Event of a Slipway run`, nil},
 		{"the schema of nothing", []string{"slipway", "schema"}, nil, 2, "=", []string{"schema: which? there are record", "event"}},
+		{"the module of all groups", []string{"slipway", "module"}, nil, 0, `"version": 1`, nil},
+		{"the module of no group", []string{"slipway", "module", "none"}, nil, 2, "=", []string{`module: unknown group "none"; there are `}},
 
 		{"all programs", []string{"slipway", "list"}, nil, 0, listed, nil},
 		{"programs that hold a word", []string{"slipway", "list", "web-apply"}, nil, 0, "=hosting-provider-ssh-web-apply           deploys hosting-provider's web by ssh: a machine\n", nil},

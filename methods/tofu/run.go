@@ -167,6 +167,9 @@ func explained(err error) error {
 	if status, ok := errors.AsType[*backend.StatusError](err); ok {
 		return report.Fail("use the state backend", err, status.Hint())
 	}
+	if insecure, ok := errors.AsType[*backend.InsecureError](err); ok {
+		return report.Fail("use the state backend", err, insecure.Hint())
+	}
 	if backend.Unreached(err) {
 		return report.Fail("use the state backend", err, "nothing was changed; where this very deployment brings the backend up, say STATE_PHASE=bootstrap")
 	}

@@ -31,7 +31,9 @@ func TestInterruptReleases(t *testing.T) {
 		}{{syscall.SIGINT, report.Interrupted}, {syscall.SIGTERM, report.Terminated}} {
 			t.Run(fmt.Sprintf("%s of a %s", s.signal, c.name), func(t *testing.T) {
 				t.Parallel() // most of it is waiting
-				for request := 1; c.atRequest(t, request, s.signal, s.code); request++ {
+				request := 1
+				for c.atRequest(t, request, s.signal, s.code) {
+					request++
 				}
 				t.Run("in the middle", func(t *testing.T) {
 					w := newWorld(t, fakestate.GitLab)

@@ -37,6 +37,6 @@ func Look(ctx context.Context, run *task.Run, reach Reach) (Seen, error) {
 	}
 	return Seen{
 		Reached: reached, Toplevel: machine.Current, Generation: machine.Generation,
-		Proved: machine.Runs(machine.Current), Reboot: len(machine.Reboot) > 0,
+		Proved: machine.Current != "" && machine.Runs(machine.Current), Reboot: len(machine.Reboot) > 0,
 	}, nil
 }

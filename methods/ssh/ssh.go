@@ -36,43 +36,34 @@ func (m *Method) Description() string {
 	return "build here, copy and switch over ssh to a NixOS machine that is there"
 }
 
-var verbs = []task.Verb{
-	{Name: task.Apply, Description: "deploys and judges"},
-	{Name: "plan", Description: "shows what apply would change on"},
-	{Name: "verify", Description: "judges without changing"},
-	{Name: "rollback", Description: "goes back to a generation of", Arguments: []task.Argument{{Key: "GENERATION", Optional: true}}},
-	{Name: "generations", Description: "lists the generations of"},
-	{Name: "build", Description: "builds the system of"},
-}
-
-var destroyVerb = task.Verb{Name: "destroy", Description: "removes every trace of"}
+// The verbs beside those for a machine that is there.
+var (
+	applyVerb   = task.Verb{Name: task.Apply, Description: "deploys and judges"}
+	planVerb    = task.Verb{Name: "plan", Description: "shows what apply would change on"}
+	buildVerb   = task.Verb{Name: "build", Description: "builds the system of"}
+	destroyVerb = task.Verb{Name: "destroy", Description: "removes every trace of"}
+)
 
 // Verbs lists what can be done with a machine; one that Slipway booted can be
 // destroyed too.
 func (m *Method) Verbs(p groups.Placement) []task.Verb {
+	verbs := slices.Concat([]task.Verb{applyVerb, planVerb}, deploy.Verbs(), []task.Verb{buildVerb})
 	if _, local := p.(groups.Local); local {
-		return append(slices.Clip(verbs), destroyVerb)
+		verbs = append(verbs, destroyVerb)
 	}
 	return verbs
 }
 
 // Task makes one run of a verb.
 func (m *Method) Task(d methods.Deployment, verb string) task.Task {
-	reach := deploy.Reach{Way: &deploy.Declared{}, Deployment: d}
-	booted := &deploy.Booted{Host: m.host, Deployment: d}
-	if _, local := d.Machine.Placement.(groups.Local); local {
-		reach.Way = booted
+	reach, booted := deploy.WayTo(m.host, d)
+	if t := deploy.Task(reach, verb); t != nil {
+		return t
 	}
 	switch verb {
-	case "plan":
+	case planVerb.Name:
 		return deploy.Plan(reach, nixos.NewBlueprint(d, m.standIn))
-	case "rollback":
-		return deploy.Rollback(reach)
-	case "verify":
-		return deploy.Verify(reach)
-	case "generations":
-		return deploy.Generations(reach)
-	case "build":
+	case buildVerb.Name:
 		return nixos.SystemTask{Blueprint: nixos.NewBlueprint(d, m.standIn)}
 	case destroyVerb.Name:
 		return deploy.Destroy(booted)

@@ -40,13 +40,6 @@ func (m *Method) Description() string {
 	return "deploy as by ssh, as a resource of OpenTofu with its state in a backend"
 }
 
-// The verbs that are not OpenTofu's, but the machine's behind the state.
-const (
-	verify      = "verify"
-	rollback    = "rollback"
-	generations = "generations"
-)
-
 var verbs = []task.Verb{
 	{Name: tofu.Apply, Description: "deploys and judges"},
 	{Name: tofu.Destroy, Description: "gives up the state of"},
@@ -59,29 +52,17 @@ var verbs = []task.Verb{
 	{Name: tofu.StateShow, Description: "shows one object in the state of", Arguments: []task.Argument{{Key: "ADDRESS"}}},
 	{Name: tofu.Import, Description: "takes what is there into the state of", Arguments: []task.Argument{{Key: "ADDRESS"}, {Key: "ID"}}},
 	{Name: tofu.ForceUnlock, Description: "gives back a lock on the state of", Arguments: []task.Argument{{Key: "LOCK_ID"}}},
-	{Name: verify, Description: "judges without changing"},
-	{Name: rollback, Description: "goes back to a generation of", Arguments: []task.Argument{{Key: "GENERATION", Optional: true}}},
-	{Name: generations, Description: "lists the generations of"},
 }
 
-// Verbs lists what can be done with a machine, which is the same wherever it is.
-func (m *Method) Verbs(groups.Placement) []task.Verb { return slices.Clip(verbs) }
+// Verbs lists what can be done with a machine, which is the same wherever it is:
+// OpenTofu's verbs, and those for the machine behind the state.
+func (m *Method) Verbs(groups.Placement) []task.Verb { return slices.Concat(verbs, deploy.Verbs()) }
 
 // Task makes one run of a verb.
 func (m *Method) Task(d methods.Deployment, verb string) task.Task {
-	reach := deploy.Reach{Way: &deploy.Declared{}, Deployment: d}
-	var booted *deploy.Booted
-	if _, local := d.Machine.Placement.(groups.Local); local {
-		booted = &deploy.Booted{Host: m.host, Deployment: d}
-		reach.Way = booted
-	}
-	switch verb {
-	case verify:
-		return deploy.Verify(reach)
-	case rollback:
-		return deploy.Rollback(reach)
-	case generations:
-		return deploy.Generations(reach)
+	reach, booted := deploy.WayTo(m.host, d)
+	if t := deploy.Task(reach, verb); t != nil {
+		return t
 	}
 	return &verbTask{
 		verb: verb, reach: reach, booted: booted, blueprint: nixos.NewBlueprint(d, m.standIn), inherent: inherent.Of(d.Machine),

@@ -49,8 +49,8 @@ func TestVerbsReadWhatTheyNeedAndNoMore(t *testing.T) {
 		{tofu.Import, []string{"ADDRESS", "ID", "SSH_HOST"}, []string{"NIXPKGS"}},
 		{tofu.StateShow, []string{"ADDRESS"}, []string{"ID", "SSH_HOST"}},
 		{tofu.ForceUnlock, []string{"LOCK_ID"}, []string{"SSH_HOST"}},
-		{verify, []string{"SSH_HOST", "VERDICT_TIMEOUT"}, []string{"TF_HTTP_ADDRESS"}},
-		{rollback, []string{"GENERATION", "SSH_HOST"}, []string{"TF_HTTP_ADDRESS"}},
+		{"verify", []string{"SSH_HOST", "VERDICT_TIMEOUT"}, []string{"TF_HTTP_ADDRESS"}},
+		{"rollback", []string{"GENERATION", "SSH_HOST"}, []string{"TF_HTTP_ADDRESS"}},
 	} {
 		t.Run(c.verb, func(t *testing.T) {
 			all := names(t, groups.External{}, c.verb)

@@ -186,6 +186,9 @@ func (e *Engine) StateShow(ctx context.Context, d Deployment, address string) (s
 		}
 		out, err := w.output(ctx, "state", "show", "-no-color", address)
 		text = string(out)
+		if err != nil && ctx.Err() == nil {
+			return report.Fail("show "+address, err, "state-list prints the addresses of all that is in the state")
+		}
 		return err
 	})
 	return text, err

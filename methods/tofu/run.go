@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"fediversity.eu/slipway/methods/tofu/backend"
@@ -53,7 +54,7 @@ func (e *Engine) change(ctx context.Context, d Deployment, verb string, work fun
 	defer cancel(nil)
 	r, err := e.begin(ctx, d, verb)
 	if err != nil {
-		return nil, err
+		return nil, full(err)
 	}
 	r.cancel = cancel
 	defer func() { err = errors.Join(err, r.end()) }()
@@ -65,7 +66,7 @@ func (e *Engine) change(ctx context.Context, d Deployment, verb string, work fun
 		if r.behind != nil {
 			return nil, err // the lock stays: nobody may work on the older state
 		}
-		return nil, errors.Join(err, r.giveBack(ctx))
+		return nil, errors.Join(full(err), r.giveBack(ctx))
 	}
 	err = work(ctx, r)
 	settled := r.settle(ctx)
@@ -73,6 +74,14 @@ func (e *Engine) change(ctx context.Context, d Deployment, verb string, work fun
 		settled = r.giveBack(ctx)
 	}
 	return r.result(), errors.Join(err, settled)
+}
+
+// full adds what to do about a disk that is.
+func full(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return report.Fail("use the run directory", err, "make room, or name another folder by STATE_DIR; nothing was made")
+	}
+	return err
 }
 
 // begin takes the run directory.
@@ -166,6 +175,9 @@ func explained(err error) error {
 	}
 	if status, ok := errors.AsType[*backend.StatusError](err); ok {
 		return report.Fail("use the state backend", err, status.Hint())
+	}
+	if insecure, ok := errors.AsType[*backend.InsecureError](err); ok {
+		return report.Fail("use the state backend", err, insecure.Hint())
 	}
 	if backend.Unreached(err) {
 		return report.Fail("use the state backend", err, "nothing was changed; where this very deployment brings the backend up, say STATE_PHASE=bootstrap")
@@ -277,13 +289,12 @@ func (r *run) undisturbed(ctx context.Context, s *state.State) error {
 	if err != nil {
 		return fmt.Errorf("read the state before it is written: %w", err)
 	}
-	there, err := state.Parse(body)
+	kind, there, _ := state.Judge(present, body)
 	switch {
-	case !present || err != nil || state.Equal(body, s.Raw):
+	case kind == state.Absent, kind == state.Garbage, state.Equal(body, s.Raw):
 		return nil
-	case r.remote == nil:
-	case there.Lineage != r.remote.Lineage:
-	case there.Serial < r.remote.Serial || state.Equal(body, r.remote.Raw):
+	case r.remote != nil && there.Lineage == r.remote.Lineage &&
+		(there.Serial < r.remote.Serial || state.Equal(body, r.remote.Raw)):
 		return nil
 	}
 	return fmt.Errorf("somebody wrote the state while this run had its lock: the backend has serial %d of lineage %s", there.Serial, there.Lineage)

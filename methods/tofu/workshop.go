@@ -247,22 +247,32 @@ func (w *workshop) bury(ctx context.Context) {
 // colours are what OpenTofu writes to a terminal, and with some commands always.
 var colours = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
-// shortened leaves the first paragraph of what OpenTofu wrote for people.
+// shortened leaves the start of what OpenTofu wrote for people, in one line.
 func shortened(err error) error {
-	lines := strings.FieldsFunc(colours.ReplaceAllString(err.Error(), ""), func(r rune) bool { return r == '\n' })
-	var kept []string
-	for _, line := range lines {
-		line = strings.TrimSpace(strings.Trim(line, "╷│╵ "))
-		if line != "" {
+	var kept []string // paragraphs
+	lines := 0
+	whole := true
+	for line := range strings.Lines(colours.ReplaceAllString(err.Error(), "")) {
+		line = strings.TrimSpace(strings.Trim(line, "╷│╵ \n"))
+		switch {
+		case line == "":
+			whole = true
+			continue
+		case whole || strings.HasPrefix(line, "Error: "):
 			kept = append(kept, line)
+		default:
+			kept[len(kept)-1] += " " + line
 		}
-	}
-	const most = 8
-	if len(kept) > most {
-		kept = kept[:most]
+		whole = false
+		if lines++; lines == mostLines {
+			break
+		}
 	}
 	return errors.New(strings.Join(kept, ": "))
 }
+
+// mostLines is how many lines of an error are worth reading.
+const mostLines = 8
 
 // output runs a command that terraform-exec lacks.
 func (w *workshop) output(ctx context.Context, args ...string) ([]byte, error) {

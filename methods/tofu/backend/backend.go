@@ -128,7 +128,7 @@ func (c *Client) do(ctx context.Context, r request) (*answer, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if r.once || n >= len(c.pace.Pauses) {
+		if r.once || n >= len(c.pace.Pauses) || is[*InsecureError](err) {
 			return got, err
 		}
 		pause := time.NewTimer(max(c.pace.Pauses[n], min(after, 10*time.Second)))

@@ -3,9 +3,11 @@ package backend
 import (
 	"context"
 	"crypto/md5" //nolint:gosec // Content-MD5 is what the protocol has
+	"crypto/tls"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -26,6 +28,46 @@ func (e *UnreachableError) Error() string {
 
 // Unwrap gives the cause.
 func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// InsecureError is a backend that is there, and with which no connection can be made
+// that both ends trust.
+type InsecureError struct {
+	Host string
+	Err  error
+}
+
+// Error names the host and the cause.
+func (e *InsecureError) Error() string { return fmt.Sprintf("connect to %s: %v", e.Host, e.Err) }
+
+// Unwrap gives the cause.
+func (e *InsecureError) Unwrap() error { return e.Err }
+
+// Hint says what the cause usually means.
+func (e *InsecureError) Hint() string {
+	switch {
+	case errors.Is(e.Err, http.ErrSchemeMismatch):
+		return "it speaks HTTP without TLS: its address begins with http://"
+	case alerted(e.Err):
+		return "it wants another certificate of us, or none: TF_HTTP_CLIENT_CERTIFICATE_PEM and TF_HTTP_CLIENT_PRIVATE_KEY_PEM"
+	}
+	return "if its certificate is right, TF_HTTP_CLIENT_CA_CERTIFICATE_PEM must hold the authority that signed it"
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// alerted tells whether the other end broke off for what TLS told it of us.
+func alerted(err error) bool {
+	failed, ok := errors.AsType[*net.OpError](err)
+	return ok && failed.Op == "remote error"
+}
+
+// insecure tells whether another try would be in vain.
+func insecure(err error) bool {
+	return is[*tls.CertificateVerificationError](err) || alerted(err) || is[tls.RecordHeaderError](err) || errors.Is(err, http.ErrSchemeMismatch)
+}
 
 // StatusError is an answer that the protocol does not have.
 type StatusError struct {
@@ -74,6 +116,9 @@ func (c *Client) unreached(ctx context.Context, r request, address *url.URL, err
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
+	}
+	if insecure(err) {
+		return &InsecureError{Host: address.Host, Err: err}
 	}
 	c.log("%s %s: %v", r.method, address.Path, err)
 	return &UnreachableError{Method: r.method, Host: address.Host, Err: err}

@@ -8,13 +8,16 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
 
 	"fediversity.eu/slipway/targets/env"
 )
@@ -50,17 +53,19 @@ func TestTLS(t *testing.T) {
 		name string
 		keys Keys
 		says string // of New or of Get; empty is success
+		hint string // of Get
 	}{
-		{"all given", Keys{Authority: env.Text(authority), Certificate: env.Text(certificate), Key: env.NewSecret(key)}, ""},
-		{"no authority", Keys{Certificate: env.Text(certificate), Key: env.NewSecret(key)}, "certificate signed by unknown authority"},
-		{"no certificate of ours", Keys{Authority: env.Text(authority)}, "certificate required"},
-		{"a certificate without its key", Keys{Authority: env.Text(authority), Certificate: env.Text(certificate)}, "belong together"},
-		{"a key of another certificate", Keys{Certificate: env.Text(certificate), Key: env.NewSecret(another)}, "does not match"},
-		{"an authority that is none", Keys{Authority: "rubbish"}, "holds no certificate"},
+		{"all given", Keys{Authority: env.Text(authority), Certificate: env.Text(certificate), Key: env.NewSecret(key)}, "", ""},
+		{"no authority", Keys{Certificate: env.Text(certificate), Key: env.NewSecret(key)}, "certificate signed by unknown authority", "CA_CERTIFICATE_PEM"},
+		{"no certificate of ours", Keys{Authority: env.Text(authority)}, "certificate required", "TF_HTTP_CLIENT_CERTIFICATE_PEM"},
+		{"a certificate without its key", Keys{Authority: env.Text(authority), Certificate: env.Text(certificate)}, "belong together", ""},
+		{"a key of another certificate", Keys{Certificate: env.Text(certificate), Key: env.NewSecret(another)}, "does not match", ""},
+		{"an authority that is none", Keys{Authority: "rubbish"}, "holds no certificate", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.keys.Address = env.URL(server.URL)
-			client, err := New(c.keys, Pace{Try: 10 * time.Second}, nil)
+			// A pause that would be waited for is one too many.
+			client, err := New(c.keys, Pace{Try: 10 * time.Second, Pauses: []time.Duration{time.Hour}}, nil)
 			if err == nil {
 				defer client.Close()
 				_, _, err = client.Get(t.Context())
@@ -70,8 +75,27 @@ func TestTLS(t *testing.T) {
 				return
 			}
 			assert.ErrorContains(t, err, c.says)
+			assert.Assert(t, !Unreached(err), "it is there, so that no run may do without it")
+			if insecure, ok := errors.AsType[*InsecureError](err); ok {
+				assert.Assert(t, cmp.Contains(insecure.Hint(), c.hint))
+				assert.Assert(t, c.hint != "")
+			} else {
+				assert.Equal(t, c.hint, "")
+			}
 		})
 	}
+}
+
+func TestTLSToAServerWithout(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	client, err := New(Keys{Address: env.URL(strings.Replace(server.URL, "http:", "https:", 1))}, Pace{Try: 10 * time.Second, Pauses: []time.Duration{time.Hour}}, nil)
+	assert.NilError(t, err)
+	defer client.Close()
+	_, _, err = client.Get(t.Context())
+	insecure, ok := errors.AsType[*InsecureError](err)
+	assert.Assert(t, ok, "%v", err)
+	assert.Assert(t, cmp.Contains(insecure.Hint(), "http://"))
 }
 
 func TestKeysAreSound(t *testing.T) {

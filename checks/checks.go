@@ -31,7 +31,7 @@ type Check struct {
 func OnMachines() []Check {
 	return []Check{
 		{"deployment-ssh-hosts", "deploys a trivial host by ssh: healthy, unchanged, one file changed, a failing unit", "^TestDeploymentSSHHosts$"},
-		{"deployment-tf-hosts", "deploys a trivial host as a resource of OpenTofu: first run, no changes, drift, a failing unit, a lost state, import, destroy", "^TestDeploymentTF(Hosts|Local)$"},
+		{"deployment-tf-hosts", "deploys a trivial host as a resource of OpenTofu: first run, no changes, drift, a failing unit, a lost state, import, destroy", "^TestDeploymentTF(Hosts|Local|Encrypted)$"},
 		{"deployment-tf-inherent", "makes a database in PostgreSQL and a mount in OpenBao with a machine, and leaves both where the state is given up", "^TestDeploymentTFInherent$"},
 		{"deployment-bad-input", "tries what users get wrong: each is refused with what to do, and nothing is changed", "^TestDeploymentBadInput$"},
 		{"deployment-switch-codes", "brings about each way in which a switch ends", "^TestDeploymentSwitchCodes$"},

@@ -10,13 +10,13 @@ import (
 // Inventory says how the machines of a group stand in an inventory of what there
 // is, which the effect netbox keeps.
 type Inventory struct {
-	Tenant      string // whom the machines belong to; empty means nobody in particular
-	Site        string // where they stand
-	Cluster     string // what the virtual machines run on
-	ClusterType string // technology of the cluster: "Incus"
-	Role        string // of machines that name no other
-	Platform    string // of all machines; empty means DefaultPlatform
-	Assets      []Asset
+	Tenant      string  `json:"tenant,omitempty"`       // whom the machines belong to; empty means nobody in particular
+	Site        string  `json:"site"`                   // where they stand
+	Cluster     string  `json:"cluster,omitempty"`      // what the virtual machines run on
+	ClusterType string  `json:"cluster_type,omitempty"` // technology of the cluster: "Incus"
+	Role        string  `json:"role,omitempty"`         // of machines that name no other
+	Platform    string  `json:"platform,omitempty"`     // of all machines; empty means DefaultPlatform
+	Assets      []Asset `json:"assets,omitempty"`
 }
 
 // DefaultPlatform is the platform in an inventory that names none.
@@ -25,11 +25,11 @@ const DefaultPlatform = "NixOS"
 // Asset is what is known of one machine beside its name, its placement and its
 // addresses. A machine needs none.
 type Asset struct {
-	Machine   string   // which one
-	Role      string   // empty means that of the inventory
-	Interface string   // that bears its addresses; empty means DefaultInterface
-	Hardware  Hardware // the zero Hardware means a virtual machine
-	Services  []Service
+	Machine   string    `json:"machine"`             // which one
+	Role      string    `json:"role,omitempty"`      // empty means that of the inventory
+	Interface string    `json:"interface,omitempty"` // that bears its addresses; empty means DefaultInterface
+	Hardware  Hardware  `json:"hardware,omitzero"`   // the zero Hardware means a virtual machine
+	Services  []Service `json:"services,omitempty"`
 }
 
 // DefaultInterface is the interface of a machine that names none.
@@ -37,14 +37,14 @@ const DefaultInterface = "eth0"
 
 // Hardware is what a machine is that is no virtual one.
 type Hardware struct {
-	Manufacturer string
-	Model        string
+	Manufacturer string `json:"manufacturer"`
+	Model        string `json:"model"`
 }
 
 // Service is what a machine offers to others.
 type Service struct {
-	Name  string   // "https"
-	Ports []string // each with its protocol, as in "tcp/443"
+	Name  string   `json:"name"`  // "https"
+	Ports []string `json:"ports"` // each with its protocol, as in "tcp/443"
 }
 
 // PlatformName says what runs on the machines.

@@ -65,7 +65,7 @@ func (v *verify) one(ctx context.Context, run *task.Run, w wanted) error {
 	err := waiting.Until(ctx, func(ctx context.Context) error {
 		f := v.look(ctx, w)
 		if len(f.wrong)+len(f.unknown) > 0 {
-			d := &disagreement{f, ctx.Err()}
+			d := &disagreement{f, cutShort(ctx)}
 			if said != d.Error() && d.cut == nil {
 				said = d.Error()
 				run.Log.Infof("%s: not yet:\n%s", w.Domain, said)
@@ -88,6 +88,15 @@ func (v *verify) one(ctx context.Context, run *task.Run, w wanted) error {
 		return &report.Fault{Code: report.Unknown, What: "verify " + w.Domain, Why: err, Hint: "a server that gives no answer may agree or not"}
 	}
 	return report.Fail("verify "+w.Domain, err, "a registry may take hours; DELEGATION_TIMEOUT says how long is waited")
+}
+
+// cutShort tells what ended a look before it was done. A socket notices the
+// deadline of a context before the context itself does.
+func cutShort(ctx context.Context) error {
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
 }
 
 // look asks everybody once.

@@ -9,8 +9,9 @@ import (
 
 // effects is the effects layer: for each effect what it is about.
 type effects struct {
-	DNS        *names     `json:"dns,omitempty"`
-	Registrars *delegated `json:"registrars,omitempty"`
+	DNS        *names            `json:"dns,omitempty"`
+	Registrars *delegated        `json:"registrars,omitempty"`
+	NetBox     *groups.Inventory `json:"netbox,omitempty"`
 }
 
 // names is what the effect dns publishes.
@@ -32,7 +33,7 @@ type delegated struct {
 }
 
 func effectsOf(group groups.Group) effects {
-	var e effects
+	e := effects{NetBox: group.Inventory}
 	if len(group.Zones) > 0 {
 		e.DNS = &names{Zones: group.Zones, Machines: map[string]named{}}
 		for _, m := range group.Machines {
@@ -68,6 +69,7 @@ var uses = map[string]func(effects, *groups.Group){
 			group.Delegations = e.Registrars.Delegations
 		}
 	},
+	"netbox": func(e effects, group *groups.Group) { group.Inventory = e.NetBox },
 }
 
 // Effects lists the effects that have a place in the effects layer.

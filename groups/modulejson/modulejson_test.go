@@ -41,6 +41,13 @@ func full() groups.Group {
 			NameServers: []groups.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.1"}}},
 			Hosts:       []groups.NameServer{{Name: "h"}}, DNSKEY: []string{"257 3 13 x"}, DS: []string{"1 13 2 y"}, Unsigned: true,
 		}},
+		Inventory: &groups.Inventory{
+			Tenant: "operator", Site: "here", Cluster: "main", ClusterType: "Incus", Role: "server", Platform: "NixOS",
+			Assets: []groups.Asset{{
+				Machine: "web", Role: "front", Interface: "eno1", Hardware: groups.Hardware{Manufacturer: "Maker", Model: "One"},
+				Services: []groups.Service{{Name: "https", Ports: []string{"tcp/443"}}},
+			}},
+		},
 	}
 }
 

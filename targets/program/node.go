@@ -112,8 +112,8 @@ func (n *node) attempt(ctx context.Context) (err error) {
 	}
 	log.Start()
 	if n.layered {
-		for _, layer := range n.layers {
-			log.In("layers").Infof("%s", layer)
+		for _, line := range report.Layers(n.layers) {
+			log.In("layers").Infof("%s", line)
 		}
 	}
 	out := n.session.out

@@ -82,16 +82,27 @@ type Layer struct {
 	Effects  []string `json:"effects,omitempty"`  // where only some come from there
 }
 
-// String says it in a line.
-func (l Layer) String() string {
-	name, version := l.Layer, "tree "+l.Hash
-	if len(l.Effects) > 0 {
-		name += " (" + strings.Join(l.Effects, ", ") + ")"
+// Layers says in lines where layers come from, one for each source.
+func Layers(layers []Layer) []string {
+	var lines []string
+	at := map[string]int{}
+	for _, l := range layers {
+		name, version := l.Layer, "tree "+l.Hash
+		if len(l.Effects) > 0 {
+			name += " (" + strings.Join(l.Effects, ", ") + ")"
+		}
+		if l.Revision != "" && !strings.Contains(l.Source, l.Revision) {
+			version = l.Revision + ", " + version
+		}
+		from := fmt.Sprintf(" from the %s: %s, %s", l.Side, l.Source, version)
+		if i, ok := at[from]; ok {
+			lines[i] = strings.TrimSuffix(lines[i], from) + ", " + name + from
+			continue
+		}
+		at[from] = len(lines)
+		lines = append(lines, name+from)
 	}
-	if l.Revision != "" && !strings.Contains(l.Source, l.Revision) {
-		version = l.Revision + ", " + version
-	}
-	return fmt.Sprintf("%s from the %s: %s, %s", name, l.Side, l.Source, version)
+	return lines
 }
 
 // Plan says what a change would do to a machine.

@@ -238,3 +238,18 @@ func TestOnlyWhatWasJudgedIsHealthy(t *testing.T) {
 	group.Close(nil)
 	assert.Equal(t, group.Outcome, "healthy")
 }
+
+func TestLayersAreSaidInALineForEachSource(t *testing.T) {
+	pin := Layer{Layer: "machines", Side: "operator", Source: "git+/srv/pin#4f", Revision: "4f", Hash: "0b"}
+	baked := Layer{Layer: "resources", Side: "provider", Source: "operator (baked in)", Hash: "0a"}
+	some, rest, tarball := pin, baked, pin
+	some.Layer, some.Effects = "effects", []string{"dns"}
+	rest.Layer, rest.Effects = "effects", []string{"registrars", "netbox"}
+	assert.DeepEqual(t, Layers([]Layer{pin, baked, some, rest}), []string{
+		"machines, effects (dns) from the operator: git+/srv/pin#4f, tree 0b",
+		"resources, effects (registrars, netbox) from the provider: operator (baked in), tree 0a",
+	})
+	tarball.Source, tarball.Revision = "/srv/pin.tar", "sha256-x"
+	assert.DeepEqual(t, Layers([]Layer{tarball}), []string{"machines from the operator: /srv/pin.tar, sha256-x, tree 0b"})
+	assert.Equal(t, len(Layers(nil)), 0)
+}

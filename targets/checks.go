@@ -128,6 +128,9 @@ func (Checks) ContractFrontend(ctx context.Context) error {
 	return run(ctx, "checks-contract-frontend")
 }
 
+// AppsRun links every program's name to the binary, and calls them by their names.
+func (Checks) AppsRun(ctx context.Context) error { return run(ctx, "checks-apps-run") }
+
 // ReadmeCommands runs the commands of the README.
 func (Checks) ReadmeCommands(ctx context.Context) error { return run(ctx, "checks-readme-commands") }
 

@@ -103,16 +103,26 @@ func (e Environment) fill(ctx context.Context, scope For, f field, target reflec
 		}
 		return nil
 	}
+	decoded, problem := e.decoded(ctx, f, variable, value)
+	if problem != nil {
+		return problem
+	}
+	target.Set(decoded)
+	return nil
+}
+
+// decoded is the value that a variable holds, as f's type, or what is wrong with
+// it.
+func (e Environment) decoded(ctx context.Context, f field, variable, value string) (reflect.Value, *Problem) {
 	decoded, err := f.decode(ctx, value)
 	if err != nil {
 		what := err.Error()
 		if !f.key.Secret {
 			what = quote(value, e.Redactor()) + " " + what
 		}
-		return f.key.problem(variable, what)
+		return decoded, f.key.problem(variable, what)
 	}
-	target.Set(decoded)
-	return nil
+	return decoded, nil
 }
 
 // find returns the first of names that is set, and its value; for a secret that

@@ -34,6 +34,7 @@ func commands() []command {
 			"help", "NAME", "what a program does, which variables it reads, and how they are set", false,
 			func(f Front, words []string) report.Code { return f.help(os.Stdout, words) },
 		},
+		{"apps", "DIR", "make DIR hold a link for each program: an executable of exactly its name", true, Front.apps},
 		{"contract", "[programs|keys|schema]", "what there is to run and what it reads, as JSON", true, Front.contract},
 		{
 			"schema", "WHICH", "the JSON Schema of a record, an event or the contract", false,

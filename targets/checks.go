@@ -131,6 +131,9 @@ func (Checks) ContractFrontend(ctx context.Context) error {
 // AppsRun links every program's name to the binary, and calls them by their names.
 func (Checks) AppsRun(ctx context.Context) error { return run(ctx, "checks-apps-run") }
 
+// ShellSiblings sits down in bash, zsh and fish with the verbs of a deployment, in a terminal.
+func (Checks) ShellSiblings(ctx context.Context) error { return run(ctx, "checks-shell-siblings") }
+
 // ReadmeCommands runs the commands of the README.
 func (Checks) ReadmeCommands(ctx context.Context) error { return run(ctx, "checks-readme-commands") }
 

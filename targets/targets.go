@@ -43,6 +43,9 @@ func Build(ctx context.Context) error { return run(ctx, "build") }
 // Apps makes DIR hold a link for each program, to a binary that it builds: an executable of exactly its name.
 func Apps(dir string) error { return front.Command(Front(), "apps", dir) }
 
+// Shell opens your shell with the verbs of a deployment on the PATH, as those of operator-tf-web.
+func Shell(name string) error { return front.Command(Front(), "shell", name) }
+
 // Setup installs what is needed beyond Go on Debian and Ubuntu, and elsewhere
 // says what is missing.
 func Setup(ctx context.Context) error { return run(ctx, "setup") }

@@ -35,6 +35,8 @@ func commands() []command {
 			func(f Front, words []string) report.Code { return f.help(os.Stdout, words) },
 		},
 		{"apps", "DIR", "make DIR hold a link for each program: an executable of exactly its name", true, Front.apps},
+		{"shell", "NAME", "your shell, with the verbs of a deployment on the PATH", true, Front.shell},
+		{"tofu", "NAME WORD…", "what a command of OpenTofu means for a deployment; tofu, in its shell", false, Front.tofu},
 		{"contract", "[programs|keys|schema]", "what there is to run and what it reads, as JSON", true, Front.contract},
 		{
 			"schema", "WHICH", "the JSON Schema of a record, an event or the contract", false,

@@ -27,6 +27,9 @@ func Main(f Front, args []string) report.Code {
 			if wantsHelp(words) {
 				return f.help(os.Stdout, []string{name})
 			}
+			if len(words) == 1 && words[0] == "--shell" {
+				return f.shell([]string{name})
+			}
 			return f.call(context.Background(), env.Process(), func(*program.Registry) []program.Call {
 				return []program.Call{{Name: name, Arguments: words}}
 			})

@@ -76,6 +76,16 @@ func TestMainOfABinary(t *testing.T) {
 		{"a check of an unknown program", []string{"slipway", "check", "hosting-provider-ssh-wbe"}, nil, 2, "=", []string{"close are hosting-provider-ssh-web"}},
 		{"a check of nothing", []string{"slipway", "check"}, nil, 2, "=", []string{"check: no program named"}},
 
+		{"a shell of a deployment without a terminal", []string{"slipway", "shell", "hosting-provider-ssh-web"}, []string{"SHELL=/bin/bash"}, 2, "=", []string{"standard input is no terminal"}},
+		{"an app as a shell", []string{"hosting-provider-ssh-web", "--shell"}, []string{"SHELL=/bin/bash"}, 2, "=", []string{"standard input is no terminal"}},
+		{"a shell that we have nothing for", []string{"slipway", "shell", "hosting-provider-ssh-web"}, []string{"SHELL=/bin/dash"}, 2, "=", []string{"SHELL is /bin/dash", "hint: set SHELL to the path of one of bash, fish, zsh"}},
+		{"a shell that is not there", []string{"slipway", "shell", "hosting-provider-ssh-web"}, []string{"SHELL=/nonexistent/zsh"}, 2, "=", []string{"SHELL: stat /nonexistent/zsh"}},
+		{"no shell", []string{"slipway", "shell", "hosting-provider-ssh-web"}, nil, 2, "=", []string{"SHELL is not set"}},
+		{"a shell of nobody", []string{"slipway", "shell", "hosting-provider-ssh-wbe"}, []string{"SHELL=/bin/bash"}, 2, "=", []string{"close are hosting-provider-ssh-web"}},
+		{"a shell of a system", []string{"slipway", "shell", "hosting-provider-web"}, []string{"SHELL=/bin/bash"}, 2, "=", []string{"hosting-provider-web has no verbs"}},
+		{"a shell of nothing", []string{"slipway", "shell"}, nil, 2, "=", []string{"name one program"}},
+		{"tofu of a deployment without", []string{"slipway", "tofu", "hosting-provider-ssh-web", "plan"}, nil, 2, "=", []string{"keeps no state by it"}},
+
 		{"the contract", []string{"slipway", "contract"}, nil, 0, `{"name":"FAKE_HOST","required":true,"secret":false,"scope":"machine"}`, nil},
 		{"the contract's programs", []string{"slipway", "contract", "programs"}, nil, 0, `{"name":"hosting-provider-ssh-web-apply","short":"hosting-provider-ssh-web",`, nil},
 		{"the contract's keys", []string{"slipway", "contract", "keys"}, nil, 0, `{"name":"node","description":`, nil},

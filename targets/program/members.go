@@ -83,3 +83,15 @@ func (r *Registry) Siblings(p Program) []Program {
 	}
 	return list
 }
+
+// Configuration gives the files that a program hands to another one, as OpenTofu,
+// by their names; none where it hands over none.
+func (r *Registry) Configuration(p Program) (map[string][]byte, error) {
+	if p.Aggregate() {
+		return nil, nil
+	}
+	if t, ok := r.taskOf(p).(task.Configured); ok {
+		return t.Configuration()
+	}
+	return nil, nil
+}

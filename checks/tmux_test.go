@@ -33,7 +33,7 @@ func newTmux(t *testing.T, env []string) *tmux {
 	go func() { ended <- x.command("-f", "/dev/null", "-D").Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
-		_ = <-ended // it was told to end
+		assert.Check(t, <-ended != nil, "it ended by itself")
 	})
 	poll.WaitOn(t, func(poll.LogT) poll.Result {
 		if _, err := os.Stat(x.socket); err != nil {

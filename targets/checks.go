@@ -134,6 +134,9 @@ func (Checks) AppsRun(ctx context.Context) error { return run(ctx, "checks-apps-
 // ShellSiblings sits down in bash, zsh and fish with the verbs of a deployment, in a terminal.
 func (Checks) ShellSiblings(ctx context.Context) error { return run(ctx, "checks-shell-siblings") }
 
+// Completion presses Tab in bash, zsh and fish, and holds the manual page to its form.
+func (Checks) Completion(ctx context.Context) error { return run(ctx, "checks-completion") }
+
 // ReadmeCommands runs the commands of the README.
 func (Checks) ReadmeCommands(ctx context.Context) error { return run(ctx, "checks-readme-commands") }
 

@@ -32,6 +32,7 @@ func Parts() []Part {
 		{Package: "fish", Minimum: "3.1", Program: "fish", Why: "is a login shell unlike others, in tests"},
 		{Package: "zsh", Minimum: "5.8", Program: "zsh", Why: "is one that people have, in tests"},
 		{Package: "tmux", Minimum: "3.2", Program: "tmux", Why: "is the terminal that shells are tried in"},
+		{Package: "mandoc", Minimum: "1.14", Program: "mandoc", Why: "finds what is wrong with the manual page"},
 		{Package: "csh", Minimum: "20110502", Program: "csh", Why: "is another one"},
 		{Package: "dash", Minimum: "0.5", Program: "dash", Why: "is another one"},
 		{Package: "git", Minimum: "1:2.30", Program: "git", Why: "is what a second state backend is built with, in tests"},

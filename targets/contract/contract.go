@@ -56,6 +56,7 @@ type Argument struct {
 func New(r *program.Registry) (*Contract, error) {
 	c := &Contract{Fixed: env.Fixed()}
 	readers := newReaders()
+	reads := map[int]*reader{} // by the place of their program
 	for _, p := range r.Programs() {
 		own := published(r, p)
 		if p.Aggregate() {
@@ -63,13 +64,17 @@ func New(r *program.Registry) (*Contract, error) {
 				own.Members = append(own.Members, member.Name)
 			}
 		} else {
-			name, err := readers.of(p, r.Coordinates(p))
+			reader, err := readers.of(p, r.Coordinates(p))
 			if err != nil {
 				return nil, fmt.Errorf("keys of %s: %w", p.Name, err)
 			}
-			own.Reads = name
+			reads[len(c.Programs)] = reader
 		}
 		c.Programs = append(c.Programs, own)
+	}
+	readers.name()
+	for i, reader := range reads {
+		c.Programs[i].Reads = reader.name
 	}
 	c.Readers = readers.sorted()
 	c.Sets = sets(r, readers)

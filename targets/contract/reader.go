@@ -27,48 +27,60 @@ type Read struct {
 
 // readers finds out which programs read the same.
 type readers struct {
-	byTypes map[string]*reader // by the types of their coordinates
-	byName  map[string]*reader
+	byTypes map[string]*reader   // by the types of their coordinates
+	byBase  map[string][]*reader // by method and verb
 	types   map[reflect.Type]int
 }
 
 // reader is a Reader with the whole keys.
 type reader struct {
-	name string
-	kind program.Kind
-	via  string // the method, where there is one
-	keys []env.Key
+	name     string // once all programs are known
+	kind     program.Kind
+	via      string // the method, where there is one
+	keys     []env.Key
+	programs int
 }
 
 func newReaders() *readers {
-	return &readers{byTypes: map[string]*reader{}, byName: map[string]*reader{}, types: map[reflect.Type]int{}}
+	return &readers{byTypes: map[string]*reader{}, byBase: map[string][]*reader{}, types: map[reflect.Type]int{}}
 }
 
-// of gives the name of the reader that p is, whose coordinates these are.
-func (rs *readers) of(p program.Program, coordinates []any) (string, error) {
+// of gives the reader that p is, whose coordinates these are.
+func (rs *readers) of(p program.Program, coordinates []any) (*reader, error) {
 	base := strings.TrimSpace(p.Method + p.Effect + " " + p.Verb)
 	if p.Kind == program.System {
 		base = string(program.System)
 	}
 	types := base + ":" + rs.signature(coordinates)
-	if known, ok := rs.byTypes[types]; ok {
-		return known.name, nil
-	}
-	keys, err := env.Declared(coordinates...)
-	if err != nil {
-		return "", err
-	}
-	name := base
-	for n := 2; ; n++ {
-		other, taken := rs.byName[name]
-		if !taken {
-			rs.byName[name] = &reader{name: name, kind: p.Kind, via: p.Method, keys: keys}
+	own, ok := rs.byTypes[types]
+	if !ok {
+		keys, err := env.Declared(coordinates...)
+		if err != nil {
+			return nil, err
 		}
-		if !taken || slices.Equal(other.keys, keys) {
-			rs.byTypes[types] = rs.byName[name]
-			return name, nil
+		i := slices.IndexFunc(rs.byBase[base], func(r *reader) bool { return slices.Equal(r.keys, keys) })
+		if i < 0 {
+			i = len(rs.byBase[base])
+			rs.byBase[base] = append(rs.byBase[base], &reader{kind: p.Kind, via: p.Method, keys: keys})
 		}
-		name = fmt.Sprintf("%s %d", base, n)
+		own = rs.byBase[base][i]
+		rs.byTypes[types] = own
+	}
+	own.programs++
+	return own, nil
+}
+
+// name names the readers: of several with one method and verb, the one that most
+// programs are has no number.
+func (rs *readers) name() {
+	for base, list := range rs.byBase {
+		slices.SortStableFunc(list, func(a, b *reader) int { return b.programs - a.programs })
+		for i, r := range list {
+			r.name = base
+			if i > 0 {
+				r.name = fmt.Sprintf("%s %d", base, i+1)
+			}
+		}
 	}
 }
 
@@ -87,9 +99,9 @@ func (rs *readers) signature(coordinates []any) string {
 
 // all lists the readers by name.
 func (rs *readers) all() []*reader {
-	list := make([]*reader, 0, len(rs.byName))
-	for _, r := range rs.byName {
-		list = append(list, r)
+	var list []*reader
+	for _, alike := range rs.byBase {
+		list = append(list, alike...)
 	}
 	slices.SortFunc(list, func(a, b *reader) int { return strings.Compare(a.name, b.name) })
 	return list

@@ -16,7 +16,7 @@ import (
 type command struct {
 	name        string
 	usage       string // what may follow
-	description string // one line
+	description string // one line; empty for one that is not for people
 	mage        bool   // a magefile's command line may begin with it too
 	run         func(f Front, words []string) report.Code
 }
@@ -42,6 +42,15 @@ func commands() []command {
 			"schema", "WHICH", "the JSON Schema of a record, an event or the contract", false,
 			func(_ Front, words []string) report.Code { return schema(os.Stdout, words) },
 		},
+		{
+			"completion", "SHELL", "the script that makes bash, fish or zsh complete all this", false,
+			func(_ Front, words []string) report.Code { return completion(os.Stdout, words) },
+		},
+		{
+			"complete", "SHELL WORD…", "", false, // asked by the scripts, and by nobody else
+			func(f Front, words []string) report.Code { return f.complete(os.Stdout, words) },
+		},
+		{"man", "", "the manual page", false, func(f Front, words []string) report.Code { return f.man(os.Stdout, words) }},
 		{
 			"version", "", "the version of this binary", false,
 			func(Front, []string) report.Code { return version(os.Stdout) },

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
+	"fediversity.eu/slipway/targets/contract"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/program"
 	"fediversity.eu/slipway/targets/report"
@@ -30,6 +32,9 @@ func (f Front) overview(to io.Writer) {
 		fmt.Fprintf(&b, "  %-*s %s\n", overviewColumn, usage, description)
 	}
 	for _, c := range commands() {
+		if c.description == "" {
+			continue
+		}
 		line("slipway "+strings.TrimSpace(c.name+" "+c.usage), c.description)
 	}
 	line("slipway NAME…", "as run; the arguments of a verb follow the name")
@@ -56,7 +61,7 @@ func (f Front) help(to io.Writer, names []string) report.Code {
 	if err == nil {
 		var calls []program.Call
 		for _, name := range names {
-			if !f.isTask(name) {
+			if !f.isTask(name) && !isKey(name) {
 				calls = append(calls, program.Call{Name: name})
 			}
 		}
@@ -72,18 +77,47 @@ func (f Front) help(to io.Writer, names []string) report.Code {
 			_, _ = fmt.Fprintln(to)
 		}
 		t, isTask := f.task(name)
-		if isTask {
+		p, isProgram := registry.Find(name)
+		switch {
+		case isTask:
 			err = helpTask(ctx, to, environment, t)
-		} else {
-			p, _ := registry.Find(name)
+		case isProgram:
 			err = helpProgram(ctx, to, environment, registry, p)
+		default:
+			err = f.helpKey(to, name)
 		}
 		if err != nil {
 			explain(plainly(), err)
-			return report.Failed
+			return report.CodeOf(err)
 		}
 	}
 	return report.Healthy
+}
+
+// isKey tells whether a word can only be the name of a key.
+func isKey(word string) bool {
+	return word == strings.ToUpper(word) && !strings.ContainsAny(word, ":-")
+}
+
+// helpKey explains a key by itself, and says who reads it.
+func (f Front) helpKey(to io.Writer, name string) error {
+	c, err := f.published()
+	if err != nil {
+		return err
+	}
+	keys := c.Keys()
+	i := slices.IndexFunc(keys, func(k contract.Key) bool { return slices.Contains(k.Variables(), name) })
+	if i < 0 {
+		return &report.Fault{
+			Code: report.Usage, What: "look up the variable", Why: fmt.Errorf("no program reads %s", name),
+			Hint: "slipway contract keys shows every variable; before one may stand a machine's name",
+		}
+	}
+	key := keys[i]
+	var b strings.Builder
+	writeKeys(&b, []env.Shown{{Key: key.Key, Variable: key.Name}}, false)
+	_, _ = fmt.Fprintf(to, "%s\nread by %s\n", strings.TrimPrefix(b.String(), "\n"), strings.Join(key.Readers, ", "))
+	return nil
 }
 
 func helpTask(ctx context.Context, to io.Writer, environment env.Environment, t Task) error {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,7 @@ func Hook(f Front) {
 	if code, ours := f.helped(os.Args); ours {
 		os.Exit(int(code)) //nolint:forbidigo // instead of Mage's main
 	}
+	f.Registry = sync.OnceValues(f.Registry)
 	environment := env.Process()
 	var m mage
 	if err := environment.Load(context.Background(), env.For{}, &m); err != nil || bool(m.List) {

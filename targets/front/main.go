@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/program"
@@ -20,6 +21,7 @@ func Main(f Front, args []string) report.Code {
 	if code, ours := f.helped(args); ours {
 		return code
 	}
+	f.Registry = sync.OnceValues(f.Registry)
 	name := filepath.Base(args[0])
 	words := args[1:]
 	if registry, err := f.Registry(); err == nil {

@@ -281,23 +281,18 @@ func (s *Session) nodeOf(p Program) *node {
 		n.task = s.registry.taskOf(p)
 		return n
 	}
-	group := s.registry.groupOf(p.Group)
-	byName := map[string]*member{} // of the machine or of the effect
+	byName := map[string]*member{}
 	for _, leaf := range s.registry.Members(p) {
 		m := &member{node: s.nodeOf(leaf), aggregate: n}
-		byName[leaf.Machine+leaf.Effect] = m
+		byName[leaf.Name] = m
 		n.members = append(n.members, m)
 	}
 	for _, m := range n.members {
 		m.among = m.among || len(n.members) > 1
 	}
-	if p.Kind == Combined {
-		for name, before := range edges(group, s.registry.effectsOf(group), p.Verb == destroy) {
-			for _, other := range before {
-				if byName[name] != nil && byName[other] != nil {
-					byName[name].needs = append(byName[name].needs, byName[other])
-				}
-			}
+	for name, before := range s.registry.Needs(p) {
+		for _, other := range before {
+			byName[name].needs = append(byName[name].needs, byName[other])
 		}
 	}
 	return n

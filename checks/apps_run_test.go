@@ -10,6 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"fediversity.eu/slipway/internal/child"
 	"fediversity.eu/slipway/targets/catalog"
 	"fediversity.eu/slipway/targets/report"
 )
@@ -35,25 +36,33 @@ func TestAppsRun(t *testing.T) {
 		called.binary = filepath.Join(dir, name)
 		return called.slipway(changes, words...)
 	}
+	key := filepath.Join(w.dir, "key")
+	assert.NilError(t, child.Command{
+		Path: "ssh-keygen", Args: []string{"-q", "-t", "ed25519", "-N", "", "-f", key}, Env: pairs(w.env),
+	}.Run(t.Context()))
+	public, err := os.ReadFile(key + ".pub")
+	assert.NilError(t, err)
 	here := map[string]string{
-		"SSH_HOST": "127.0.0.1", "SSH_PORT": "1", "SSH_HOST_KEY": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
-		"SSH_CONNECT_TIMEOUT": "5s",
+		"SSH_HOST": "127.0.0.1", "SSH_PORT": "1", "SSH_HOST_KEY": string(public), "SSH_KEY_FILE": key, "SSH_CONNECT_TIMEOUT": "5s",
 	}
 	for _, c := range []struct {
 		name    string
 		words   []string
 		changes map[string]string
+		code    report.Code
 	}{
-		{"operator-web", nil, nil},
-		{"operator-ssh-web", nil, nil},
-		{"operator-ssh-web-verify", nil, here},
-		{"operator-ssh-web-rollback", []string{"0"}, here},
-		{"operator-ssh-web-rollback", []string{"1", "2"}, here},
-		{"operator-ssh-all-verify", nil, nil},
-		{"operator-dns-validate", nil, nil},
+		{"operator-web", nil, nil, report.Healthy},
+		{"operator-ssh-web", nil, nil, report.Usage},
+		{"operator-ssh-web-verify", nil, here, report.Unknown}, // nobody is there
+		{"operator-ssh-web-rollback", []string{"0"}, here, report.Usage},
+		{"operator-ssh-web-rollback", []string{"1", "2"}, here, report.Usage},
+		{"operator-ssh-web-rollback", []string{"1"}, here, report.Unknown},
+		{"operator-ssh-all-verify", nil, nil, report.Usage},
+		{"operator-dns-plan", nil, nil, report.Usage},
 	} {
 		want, got := w.slipway(c.changes, append([]string{c.name}, c.words...)...), app(c.changes, c.name, c.words...)
-		assert.Equal(t, got.code, want.code, "%s %v: %s", c.name, c.words, got.stderr)
+		assert.Equal(t, want.code, c.code, "%s %v: %s", c.name, c.words, want.stderr)
+		assert.Equal(t, got.code, c.code, "%s %v: %s", c.name, c.words, got.stderr)
 		assert.Equal(t, got.stdout, want.stdout)
 	}
 

@@ -127,6 +127,22 @@ func (Checks) DeploymentTfInherent(ctx context.Context) error {
 
 // ContractLayers takes layers from sources of every kind, under every decision, and refuses what is undecided, unpinned or not what was pinned.
 func (Checks) ContractLayers(ctx context.Context) error { return run(ctx, "checks-contract-layers") }
+// ContractSchema holds what is published to its JSON Schema, from the binary and from mage.
+func (Checks) ContractSchema(ctx context.Context) error { return run(ctx, "checks-contract-schema") }
+
+// ContractFrontend lets a front-end that has the contract alone start every published program: it rejects unknown names and forwards exactly the declared variables.
+func (Checks) ContractFrontend(ctx context.Context) error {
+	return run(ctx, "checks-contract-frontend")
+}
+
+// AppsRun links every program's name to the binary, and calls them by their names.
+func (Checks) AppsRun(ctx context.Context) error { return run(ctx, "checks-apps-run") }
+
+// ShellSiblings sits down in bash, zsh and fish with the verbs of a deployment, in a terminal.
+func (Checks) ShellSiblings(ctx context.Context) error { return run(ctx, "checks-shell-siblings") }
+
+// Completion presses Tab in bash, zsh and fish, and holds the manual page to its form.
+func (Checks) Completion(ctx context.Context) error { return run(ctx, "checks-completion") }
 
 // ReadmeCommands runs the commands of the README.
 func (Checks) ReadmeCommands(ctx context.Context) error { return run(ctx, "checks-readme-commands") }

@@ -63,5 +63,5 @@ func (e Environment) DumbTerminal() bool { return e.value("TERM") == "dumb" }
 
 // Inherited returns this process's whole environment. It is for a process that
 // stands between a program of ours and a child, whose environment Child composed
-// already, and for nothing else.
+// already, and for a person's own shell, and for nothing else.
 func Inherited() []string { return os.Environ() }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,12 +34,20 @@ func Hook(f Front) {
 	if code, ours := f.helped(os.Args); ours {
 		os.Exit(int(code)) //nolint:forbidigo // instead of Mage's main
 	}
+	f.Registry = sync.OnceValues(f.Registry)
 	environment := env.Process()
 	var m mage
 	if err := environment.Load(context.Background(), env.For{}, &m); err != nil || bool(m.List) {
 		return
 	}
 	names := os.Args[1:]
+	if c, words, ok := asCommand(names); ok {
+		if bool(m.Help) {
+			_, _ = fmt.Fprintf(os.Stdout, "mage %s %s\n%s\n", c.name, c.usage, c.description)
+			os.Exit(0) //nolint:forbidigo // instead of Mage's main
+		}
+		os.Exit(int(c.run(f, words))) //nolint:forbidigo // instead of Mage's main
+	}
 	if !f.ours(names) {
 		return
 	}

@@ -293,63 +293,21 @@ func (s *Session) nodeOf(p Program) *node {
 		n.task = s.registry.taskOf(p)
 		return n
 	}
-	group := s.registry.groupOf(p.Group)
-	byName := map[string]*member{} // of the machine or of the effect
-	add := func(name string, leaf *node) {
-		byName[name] = &member{node: leaf, aggregate: n}
-		n.members = append(n.members, byName[name])
-	}
-	for _, machine := range membersOf(group, p.Kind) {
-		if leaf, ok := s.leafOf(p, group, machine); ok {
-			add(machine.Name, leaf)
-		}
-	}
-	if p.Kind == Combined {
-		for _, effect := range s.registry.effectsOf(group) {
-			if leaf, ok := s.effectOf(p, group, effect); ok {
-				add(effect.Name(), leaf)
-			}
-		}
+	byName := map[string]*member{}
+	for _, leaf := range s.registry.Members(p) {
+		m := &member{node: s.nodeOf(leaf), aggregate: n}
+		byName[leaf.Name] = m
+		n.members = append(n.members, m)
 	}
 	for _, m := range n.members {
 		m.among = m.among || len(n.members) > 1
 	}
-	if p.Kind == Combined {
-		for name, before := range edges(group, s.registry.effectsOf(group), p.Verb == destroy) {
-			for _, other := range before {
-				if byName[name] != nil && byName[other] != nil {
-					byName[name].needs = append(byName[name].needs, byName[other])
-				}
-			}
+	for name, before := range s.registry.Needs(p) {
+		for _, other := range before {
+			byName[name].needs = append(byName[name].needs, byName[other])
 		}
 	}
 	return n
-}
-
-// leafOf gives the node of an aggregate's verb on one machine, if the machine
-// has that verb.
-func (s *Session) leafOf(p Program, group groups.Group, machine groups.Machine) (*node, bool) {
-	method := p.Method
-	if method == "" {
-		method = group.Methods[0]
-	}
-	verbs := s.registry.methods[method].Verbs(machine.Placement)
-	i := slices.IndexFunc(verbs, func(v task.Verb) bool { return v.Name == p.Verb })
-	if i < 0 {
-		return nil, false
-	}
-	return s.nodeOf(s.registry.deploymentOf(group, machine, method, verbs[i])), true
-}
-
-// effectOf gives the node of a combined run's verb for an effect, if it has that
-// verb.
-func (s *Session) effectOf(p Program, group groups.Group, effect effects.Effect) (*node, bool) {
-	verbs := effect.Verbs(group)
-	i := slices.IndexFunc(verbs, func(v task.Verb) bool { return v.Name == p.Verb })
-	if i < 0 {
-		return nil, false
-	}
-	return s.nodeOf(effectProgram(group, effect, verbs[i])), true
 }
 
 // destroy is the verb that takes a graph apart from its far end.

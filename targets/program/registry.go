@@ -8,7 +8,6 @@ import (
 
 	"fediversity.eu/slipway/effects"
 	"fediversity.eu/slipway/groups"
-	"fediversity.eu/slipway/internal/source"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/task"
@@ -313,7 +312,7 @@ func (r *Registry) checkVariables(group groups.Group) error {
 		if p.Aggregate() {
 			continue
 		}
-		own := append(r.taskOf(p).Coordinates(), &source.Keys{})
+		own := r.read(p)
 		declared = append(declared, own...)
 		if len(r.Arguments(p)) > 0 {
 			keys, _ := env.Declared(own...) // what is wrong with them is found below

@@ -63,6 +63,12 @@ type Checker interface {
 	Check(environment env.Environment) error
 }
 
+// Configured is a task that hands files to another program: what a person may
+// want to read of it. It needs no coordinates for that.
+type Configured interface {
+	Configuration() (map[string][]byte, error)
+}
+
 // Run is what a task is given beside its coordinates.
 type Run struct {
 	Program     string

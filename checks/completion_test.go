@@ -40,6 +40,7 @@ func TestCompletion(t *testing.T) {
 			file := filepath.Join(home, rc.file)
 			assert.NilError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 			assert.NilError(t, os.WriteFile(file, []byte(rc.text), 0o644))
+			settle(t, home)
 			x := newTmux(t, []string{"HOME=" + home, "SHELL=" + path, "PATH=" + filepath.Dir(binary(t)) + ":/usr/bin:/bin"})
 			x.open("shell", module, "exec "+path+" -i")
 			x.see("shell", ">")

@@ -62,6 +62,7 @@ func sit(t *testing.T, s shellUnderTest, path string) {
 	assert.NilError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 	assert.NilError(t, os.WriteFile(file, []byte(s.text), 0o644))
 	assert.NilError(t, os.Mkdir(tmp, 0o700))
+	settle(t, w.dir)
 	const hush = "hush-hush-0123456789"
 	environment := w.with(map[string]string{"SHELL": path, "TMPDIR": tmp, "SSH_KEY": hush, "OWN_VARIABLE": "own"})
 	x := newTmux(t, pairs(environment))

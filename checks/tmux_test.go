@@ -24,6 +24,13 @@ type tmux struct {
 	env    []string
 }
 
+// settle makes a home in which a shell is not at its first start: fish would read
+// all manual pages then, behind everybody's back, and go on after the test.
+func settle(t *testing.T, home string) {
+	t.Helper()
+	assert.NilError(t, os.MkdirAll(filepath.Join(home, ".local", "share", "fish", "generated_completions"), 0o755))
+}
+
 // newTmux starts a tmux that ends with the test, with an environment of its own.
 func newTmux(t *testing.T, env []string) *tmux {
 	t.Helper()

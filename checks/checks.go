@@ -46,6 +46,8 @@ func OnMachines() []Check {
 		{"deployment-verdicts", "brings about each way in which a unit or a probe is not well, on the bus of a machine and without it", "^TestDeploymentVerdicts"},
 		{"contract-environment", "shows that programs read declared variables and children get no others", "^TestContractEnvironment$"},
 		{"contract-exit-codes", "compares the exit codes of the binary and of mage, signals included", "^TestContractExitCodes$"},
+		{"contract-schema", "holds what is published to its JSON Schema, from the binary and from mage", "^TestContractSchema$"},
+		{"contract-frontend", "lets a front-end that has the contract alone start every published program: it rejects unknown names and forwards exactly the declared variables", "^TestContractFrontend$"},
 		{"integrations-cold-start-bootstraps", "makes the first state before the first object, and goes on from a start that failed", "^TestColdStart"},
 		{"integrations-bootstrap-of-the-backend-itself", "keeps the state here until the backend that it belongs to is up", "^TestBootstrapOfTheBackendItself"},
 		{"integrations-steady-refuses-lost-state", "gives every answer that OpenTofu takes for a first run: each is refused, and nothing is made", "^TestSteadyRefusesLostState$"},

@@ -23,13 +23,26 @@ type For struct {
 // names returns the variables that may hold k, the one that wins first.
 func (s For) names(k Key) []string {
 	switch {
-	case s.Machine == "":
+	case s.Machine == "" || k.Scope == ScopeRun:
 		return []string{k.Name}
 	case k.Scope == ScopeMachine && !s.Alone:
 		return []string{k.Scoped(s.Machine)}
 	default:
 		return []string{k.Scoped(s.Machine), k.Name}
 	}
+}
+
+// Variables returns every variable that may give k in s, the one that wins first;
+// behind each that is secret, the one that names its file.
+func (s For) Variables(k Key) []string {
+	var all []string
+	for _, name := range s.names(k) {
+		all = append(all, name)
+		if k.Secret {
+			all = append(all, name+fileSuffix)
+		}
+	}
+	return all
 }
 
 // Load fills structs, given as pointers, from e. A field whose key is unset and

@@ -12,32 +12,42 @@ import (
 	"fediversity.eu/slipway/targets/report"
 )
 
-const helpText = `slipway puts NixOS machines into service and ends in a verdict.
-
-  slipway list [WORD…]     the programs whose names hold every WORD
-  slipway run NAME…        run programs, by name or by Mage target
-  slipway NAME…            the same; the arguments of a verb follow the name
-  slipway help NAME        what a program does and which variables it reads
-  slipway schema WHICH     the JSON Schema of a record or of an event
-  slipway version          the version of this binary
-
-A link to this binary that has the name of a program is that program.
-
-Exit codes: 0 healthy or done, 1 failed, 2 unknown program or bad coordinates,
+const exitCodes = `Exit codes: 0 healthy or done, 1 failed, 2 unknown program or bad coordinates,
 3 deployed but unhealthy, 4 refused and nothing changed, 5 unknown, 6 reboot
 needed, 75 busy, 130 and 143 interrupted.
 `
 
+// overview says what the binary takes.
+func (f Front) overview(to io.Writer) {
+	var b strings.Builder
+	b.WriteString("slipway puts NixOS machines into service and ends in a verdict.\n\n")
+	line := func(usage, description string) {
+		if len(usage) > overviewColumn {
+			usage += "\n  " + strings.Repeat(" ", overviewColumn)
+		}
+		fmt.Fprintf(&b, "  %-*s %s\n", overviewColumn, usage, description)
+	}
+	for _, c := range commands() {
+		line("slipway "+strings.TrimSpace(c.name+" "+c.usage), c.description)
+	}
+	line("slipway NAME…", "as run; the arguments of a verb follow the name")
+	b.WriteString("\nA link to this binary that has the name of a program is that program.\n\n" + exitCodes)
+	if len(f.Tasks) > 0 {
+		b.WriteString("\nBeside the programs:\n")
+	}
+	for _, t := range f.Tasks {
+		fmt.Fprintf(&b, "  %-24s %s\n", t.Name, t.Description)
+	}
+	_, _ = io.WriteString(to, b.String())
+}
+
+// overviewColumn is how wide the first column is.
+const overviewColumn = 24
+
 // help explains one program or task, or what there is.
 func (f Front) help(to io.Writer, names []string) report.Code {
 	if len(names) == 0 {
-		_, _ = io.WriteString(to, helpText)
-		if len(f.Tasks) > 0 {
-			_, _ = fmt.Fprintln(to, "\nBeside the programs:")
-		}
-		for _, t := range f.Tasks {
-			_, _ = fmt.Fprintf(to, "  %-24s %s\n", t.Name, t.Description)
-		}
+		f.overview(to)
 		return report.Healthy
 	}
 	registry, err := f.Registry()

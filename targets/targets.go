@@ -47,3 +47,7 @@ type Programs mg.Namespace
 
 // List lists every program with one line each.
 func (Programs) List() error { return front.List(catalog.Front()) }
+
+// Graph draws in which order each group is taken up, as SVG; mage graph GROUP, a
+// program, or the record of a run draws that one (GRAPH_FORMAT, GRAPH_FILE).
+func Graph() error { return front.Command(catalog.Front(), "graph") }

@@ -48,6 +48,7 @@ func OnMachines() []Check {
 		{"contract-exit-codes", "compares the exit codes of the binary and of mage, signals included", "^TestContractExitCodes$"},
 		{"contract-schema", "holds what is published to its JSON Schema, from the binary and from mage", "^TestContractSchema$"},
 		{"contract-frontend", "lets a front-end that has the contract alone start every published program: it rejects unknown names and forwards exactly the declared variables", "^TestContractFrontend$"},
+		{"report-page", "opens pages about runs in a browser: two widths, light and dark, by keyboard, with 500 machines", "^TestReportPage$"},
 		{"integrations-cold-start-bootstraps", "makes the first state before the first object, and goes on from a start that failed", "^TestColdStart"},
 		{"integrations-bootstrap-of-the-backend-itself", "keeps the state here until the backend that it belongs to is up", "^TestBootstrapOfTheBackendItself"},
 		{"integrations-steady-refuses-lost-state", "gives every answer that OpenTofu takes for a first run: each is refused, and nothing is made", "^TestSteadyRefusesLostState$"},

@@ -128,6 +128,9 @@ func (Checks) ContractFrontend(ctx context.Context) error {
 	return run(ctx, "checks-contract-frontend")
 }
 
+// ReportPage opens pages about runs in a browser: two widths, light and dark, by keyboard, with 500 machines.
+func (Checks) ReportPage(ctx context.Context) error { return run(ctx, "checks-report-page") }
+
 // ReadmeCommands runs the commands of the README.
 func (Checks) ReadmeCommands(ctx context.Context) error { return run(ctx, "checks-readme-commands") }
 

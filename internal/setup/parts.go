@@ -32,6 +32,7 @@ func Parts() []Part {
 		{Package: "fish", Minimum: "3.1", Program: "fish", Why: "is a login shell unlike others, in tests"},
 		{Package: "csh", Minimum: "20110502", Program: "csh", Why: "is another one"},
 		{Package: "dash", Minimum: "0.5", Program: "dash", Why: "is another one"},
+		{Package: "chromium", Minimum: "115", Program: "chromium", Why: "opens pages about runs, in tests"},
 		{Package: "git", Minimum: "1:2.30", Program: "git", Why: "is what a second state backend is built with, in tests"},
 		{Package: "gcc", Minimum: "4:10", Program: "gcc", Why: "is another part of that"},
 		{Package: "libc6-dev", Minimum: "2.31", Why: "is another part of that"},

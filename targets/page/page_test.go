@@ -165,8 +165,9 @@ func TestAxesHaveRoundTicks(t *testing.T) {
 		ticks string
 	}{
 		{0, "0 s"},
+		{9 * time.Millisecond, "0 s, 2 ms, 4 ms, 6 ms"},
 		{400 * time.Millisecond, "0 s, 0.1 s, 0.2 s, 0.3 s"},
-		{9 * time.Second, "0 s, 2 s, 4 s, 6 s, 8 s"},
+		{9 * time.Second, "0 s, 2 s, 4 s, 6 s"},
 		{80 * time.Second, "0 s, 15 s, 30 s, 45 s, 1m00s"},
 		{20 * time.Minute, "0 s, 5m00s, 10m00s, 15m00s"},
 		{200 * time.Hour, "0 s, 40h00m, 80h00m, 120h00m, 160h00m"},

@@ -90,7 +90,7 @@ func newAxis(from, to time.Time) axis {
 	a := axis{from: from, long: max(to.Sub(from), time.Millisecond)}
 	every := tickOf(a.long)
 	a.Every = percent("--tick", every, a.long)
-	for at := time.Duration(0); at <= a.long*93/100; at += every { // a later one would not fit
+	for at := time.Duration(0); at <= a.long*84/100; at += every { // a later one would stick out of a narrow page
 		a.Ticks = append(a.Ticks, tick{percent("left", at, a.long), tickText(at)})
 	}
 	return a
@@ -102,7 +102,7 @@ func tickOf(long time.Duration) time.Duration {
 		unit  time.Duration
 		times []time.Duration
 	}{
-		{100 * time.Millisecond, []time.Duration{1, 2, 5}},
+		{time.Millisecond, []time.Duration{1, 2, 5, 10, 20, 50, 100, 200, 500}},
 		{time.Second, []time.Duration{1, 2, 5, 10, 15, 30}},
 		{time.Minute, []time.Duration{1, 2, 5, 10, 15, 30}},
 		{time.Hour, []time.Duration{1, 2, 6, 12, 24}},

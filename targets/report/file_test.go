@@ -73,7 +73,9 @@ func TestDurationIsForPeople(t *testing.T) {
 		of   time.Duration
 		want string
 	}{
-		{-time.Second, "0.0 s"},
+		{-time.Second, "0 ms"},
+		{12*time.Millisecond + 400*time.Microsecond, "12 ms"},
+		{100 * time.Millisecond, "0.1 s"},
 		{44 * time.Second, "44.0 s"},
 		{59*time.Second + 949*time.Millisecond, "59.9 s"},
 		{59*time.Second + 951*time.Millisecond, "1m00s"},

@@ -30,7 +30,8 @@ const readable = 4.5
 func TestReportPage(t *testing.T) {
 	b := newBrowser(t)
 	dir := t.TempDir()
-	pages := map[string]string{"run": ofARun(t)}
+	path, record := aRun(t)
+	pages := map[string]string{"run": path}
 	for name, r := range map[string]*report.Record{
 		"five": reports.Combined(5), "one": reports.Combined(3).Members[2], "plan": reports.Planned(), "many": reports.Combined(500),
 	} {
@@ -46,6 +47,9 @@ func TestReportPage(t *testing.T) {
 		t.Run(name+" by its structure", func(t *testing.T) { b.in(t).structured(address) })
 		t.Run(name+" by keyboard", func(t *testing.T) { b.in(t).byKeyboard(address) })
 	}
+	for name, path := range graphs(t, record) {
+		t.Run("picture of "+name, func(t *testing.T) { b.in(t).drawn(name, path) })
+	}
 	t.Run("500 machines", func(t *testing.T) { b.in(t).many("file://" + pages["many"]) })
 	t.Run("over HTTP", func(t *testing.T) { b.in(t).served(pages["five"]) })
 	t.Run("asks nobody and complains of nothing", func(t *testing.T) {
@@ -53,7 +57,7 @@ func TestReportPage(t *testing.T) {
 		assert.DeepEqual(t, says, []string{})
 		assert.Assert(t, len(asks) > 10, "%q", asks)
 		for _, address := range asks {
-			inside := strings.HasPrefix(address, "file://"+filepath.Dir(dir)) || strings.HasPrefix(address, "http://127.0.0.1:") || address == "data:,"
+			inside := strings.HasPrefix(address, "file://"+os.TempDir()) || strings.HasPrefix(address, "http://127.0.0.1:") || address == "data:,"
 			assert.Assert(t, inside, "a page asked for %s", address)
 		}
 	})
@@ -69,7 +73,7 @@ func (b *browser) readable(name, address string) {
 			out := look[sticking](b, "wide()")
 			assert.Equal(b.t, out.Page, 0.0, "%d pixels: it can be scrolled to the right", width)
 			assert.Assert(b.t, cmp.Len(out.Elements, 0), "%d pixels: %q", width, out.Elements)
-			b.contrast()
+			b.contrast(20)
 			mean, colours := brightness(b.picture(strings.Join([]string{name, scheme, map[bool]string{true: "narrow", false: "wide"}[width < 600]}, "-")))
 			assert.Assert(b.t, colours > 20, "%d colours", colours)
 			if scheme == "light" {
@@ -81,13 +85,14 @@ func (b *browser) readable(name, address string) {
 	}
 }
 
-// contrast holds every text that is shown to what can be read.
-func (b *browser) contrast() {
+// contrast holds every text that is shown, which are more than some, to what can
+// be read.
+func (b *browser) contrast(some int) {
 	texts := look[[]struct {
 		Text        string
 		Ratio, Size float64
 	}](b, "texts()")
-	assert.Assert(b.t, len(texts) > 20, "%d texts", len(texts))
+	assert.Assert(b.t, len(texts) > some, "%d texts", len(texts))
 	least := texts[0]
 	for _, text := range texts {
 		assert.Check(b.t, text.Ratio >= readable, "%q has a contrast of %.2f", text.Text, text.Ratio)
@@ -199,9 +204,9 @@ func (b *browser) served(path string) {
 	assert.DeepEqual(b.t, asked, []string{"/" + filepath.Base(path)})
 }
 
-// ofARun gives the page of a real run, of which no machine can be reached, and
-// draws its record.
-func ofARun(t *testing.T) string {
+// aRun gives the page and the record of a real run, of which no machine can be
+// reached.
+func aRun(t *testing.T) (string, *report.Record) {
 	t.Helper()
 	w := newWorld(t)
 	key := filepath.Join(w.dir, "key")
@@ -225,5 +230,5 @@ func ofARun(t *testing.T) string {
 	for line := range strings.Lines(string(secret)) {
 		assert.Assert(t, !strings.Contains(string(text), strings.TrimSpace(line)), "the key is on the page")
 	}
-	return path
+	return path, o.record
 }

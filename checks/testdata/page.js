@@ -57,8 +57,16 @@ function texts() {
   return all;
 }
 
+// layAll has the browser lay out what it would leave for later.
+function layAll() {
+  const style = document.createElement("style");
+  style.textContent = "* { content-visibility: visible !important }";
+  document.head.append(style);
+}
+
 // wide lists what sticks out of the page; what scrolls by itself may.
 function wide() {
+  layAll();
   const most = document.documentElement.clientWidth;
   const out = [...document.body.querySelectorAll("*")].filter((e) => {
     const box = e.getBoundingClientRect();

@@ -64,10 +64,11 @@ func newBrowser(t *testing.T) *browser {
 	}
 	profile := t.TempDir()
 	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
+	ended := make(chan struct{})
 	var stderr bytes.Buffer
 	go func() {
-		ended <- child.Command{
+		defer close(ended)
+		_ = child.Command{
 			Path: "chromium", Args: append(append([]string{}, quiet...), "--user-data-dir="+profile, "about:blank"),
 			Env:    []string{path, "HOME=" + profile, "TMPDIR=" + profile, "LANG=C.UTF-8", "TZ=UTC"},
 			Stderr: &stderr, Grace: browserStop,

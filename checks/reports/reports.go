@@ -32,14 +32,14 @@ func Combined(machines int) *report.Record {
 	known := []struct {
 		name string
 		fate fate
-	}{{"db", healthy(19)}, {"web", healthy(44)}, {"forge", Looping()}, {"mail", rebooting()}, {"wiki", failing()}}
+	}{{"db", healthy(19)}, {"web", healthy(44)}, {"forge", looping()}, {"mail", rebooting()}, {"wiki", failing()}}
 	last := Began
 	for i := range machines {
 		name, f := fmt.Sprintf("site-%d", i), healthy(20+i%17)
 		if i < len(known) {
 			name, f = known[i].name, known[i].fate
 		} else if i%50 == 0 {
-			f = Looping()
+			f = looping()
 		}
 		began := Began.Add(time.Duration(i%7) * 300 * time.Millisecond)
 		var needs []string
@@ -111,8 +111,8 @@ func healthy(seconds int) fate {
 	return fate{code: report.Healthy, words: "healthy", took: time.Duration(seconds) * time.Second}
 }
 
-// Looping is a machine of which one service starts again and again.
-func Looping() fate {
+// looping is a machine of which one service starts again and again.
+func looping() fate {
 	since := Began.Add(50 * time.Second)
 	return fate{
 		code: report.Unhealthy, words: "unhealthy", took: 58 * time.Second,

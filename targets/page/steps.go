@@ -54,12 +54,10 @@ var familyOf = map[string]string{
 	report.VerdictStep: "judge", "look again": "judge", "settle": "judge", "verify": "judge",
 }
 
-// Families are those that occur on a page, in their order.
-type Families []family
-
-func (f Families) with(bars []bar) Families {
+// legend adds the families of bars to those that a page explains.
+func legend(known []family, bars []bar) []family {
 	return slices.DeleteFunc(slices.Clone(families), func(one family) bool {
-		return !slices.Contains(f, one) && !slices.ContainsFunc(bars, func(b bar) bool { return b.Family == one.Class })
+		return !slices.Contains(known, one) && !slices.ContainsFunc(bars, func(b bar) bool { return b.Family == one.Class })
 	})
 }
 
@@ -96,21 +94,28 @@ func newAxis(from, to time.Time) axis {
 	return a
 }
 
+// round are the stretches of time from one tick of an axis to the next.
+var round = func() []time.Duration {
+	var all []time.Duration
+	for unit, times := range map[time.Duration][]int{
+		time.Millisecond: {1, 2, 5, 10, 20, 50, 100, 200, 500},
+		time.Second:      {1, 2, 5, 10, 15, 30},
+		time.Minute:      {1, 2, 5, 10, 15, 30},
+		time.Hour:        {1, 2, 6, 12, 24},
+	} {
+		for _, n := range times {
+			all = append(all, time.Duration(n)*unit)
+		}
+	}
+	slices.Sort(all)
+	return all
+}()
+
 // tickOf is a round stretch of time that fits up to six times into another.
 func tickOf(long time.Duration) time.Duration {
-	for _, some := range []struct {
-		unit  time.Duration
-		times []time.Duration
-	}{
-		{time.Millisecond, []time.Duration{1, 2, 5, 10, 20, 50, 100, 200, 500}},
-		{time.Second, []time.Duration{1, 2, 5, 10, 15, 30}},
-		{time.Minute, []time.Duration{1, 2, 5, 10, 15, 30}},
-		{time.Hour, []time.Duration{1, 2, 6, 12, 24}},
-	} {
-		for _, n := range some.times {
-			if every := n * some.unit; long/every < 6 {
-				return every
-			}
+	for _, every := range round {
+		if long/every < 6 {
+			return every
 		}
 	}
 	return long / 5

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
+	"strings"
 	"time"
 
 	"fediversity.eu/slipway/targets/graph"
@@ -25,9 +26,9 @@ type view struct {
 	Runs    []*run // that are no aggregates
 	Several bool   // of the run itself; else it is the only one of Runs
 	Axis    axis
-	Families
-	Graph  template.HTML
-	Broken []*run
+	Legend  []family // of the steps that there are
+	Graph   template.HTML
+	Broken  []*run
 }
 
 // ended is how something ended.
@@ -55,6 +56,21 @@ func (v *view) Problem() *problem { return problemOf(v.Record) }
 
 // Problem is what went wrong with the run; nil when nothing did.
 func (r *run) Problem() *problem { return problemOf(r.Record) }
+
+// longestReason bounds what stands beside a name, in characters.
+const longestReason = 160
+
+// Why is the first line of what went wrong.
+func (r *run) Why() string {
+	if r.Error == nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(r.Error.What, "\n")
+	if letters := []rune(line); len(letters) > longestReason {
+		line = string(letters[:longestReason]) + "…"
+	}
+	return line
+}
 
 // count is how many ended in one way.
 type count struct {
@@ -85,7 +101,7 @@ func newView(record *report.Record) (*view, error) {
 	v.name()
 	for _, r := range v.Runs {
 		r.fill(v.Axis)
-		v.Families = v.Families.with(r.Bars)
+		v.Legend = legend(v.Legend, r.Bars)
 		if r.Ended.Tone != graph.Good && r.Ended.Tone != graph.Idle {
 			r.Open = len(v.Broken) < opened
 			v.Broken = append(v.Broken, r)

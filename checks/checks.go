@@ -53,6 +53,7 @@ func OnMachines() []Check {
 		{"apps-run", "links every program's name to the binary, and calls them by their names", "^TestAppsRun$"},
 		{"shell-siblings", "sits down in bash, zsh and fish with the verbs of a deployment, in a terminal", "^TestShellSiblings$"},
 		{"completion", "presses Tab in bash, zsh and fish, and holds the manual page to its form", "^TestCompletion$"},
+		{"report-page", "opens pages about runs in a browser: two widths, light and dark, by keyboard, with 500 machines", "^TestReportPage$"},
 		{"integrations-cold-start-bootstraps", "makes the first state before the first object, and goes on from a start that failed", "^TestColdStart"},
 		{"integrations-bootstrap-of-the-backend-itself", "keeps the state here until the backend that it belongs to is up", "^TestBootstrapOfTheBackendItself"},
 		{"integrations-steady-refuses-lost-state", "gives every answer that OpenTofu takes for a first run: each is refused, and nothing is made", "^TestSteadyRefusesLostState$"},

@@ -127,6 +127,7 @@ func (Checks) DeploymentTfInherent(ctx context.Context) error {
 
 // ContractLayers takes layers from sources of every kind, under every decision, and refuses what is undecided, unpinned or not what was pinned.
 func (Checks) ContractLayers(ctx context.Context) error { return run(ctx, "checks-contract-layers") }
+
 // ContractSchema holds what is published to its JSON Schema, from the binary and from mage.
 func (Checks) ContractSchema(ctx context.Context) error { return run(ctx, "checks-contract-schema") }
 
@@ -143,6 +144,9 @@ func (Checks) ShellSiblings(ctx context.Context) error { return run(ctx, "checks
 
 // Completion presses Tab in bash, zsh and fish, and holds the manual page to its form.
 func (Checks) Completion(ctx context.Context) error { return run(ctx, "checks-completion") }
+
+// ReportPage opens pages about runs in a browser: two widths, light and dark, by keyboard, with 500 machines.
+func (Checks) ReportPage(ctx context.Context) error { return run(ctx, "checks-report-page") }
 
 // ReadmeCommands runs the commands of the README.
 func (Checks) ReadmeCommands(ctx context.Context) error { return run(ctx, "checks-readme-commands") }

@@ -60,4 +60,8 @@ func (Programs) List() error { return front.List(catalog.Front()) }
 type Module mg.Namespace
 
 // JSON prints the module.json of all groups.
-func (Module) JSON() error { return front.Module(catalog.Front()) }
+func (Module) JSON() error { return front.Command(catalog.Front(), "module") }
+
+// Graph draws in which order each group is taken up, as SVG; mage graph GROUP, a
+// program, or the record of a run draws that one (GRAPH_FORMAT, GRAPH_FILE).
+func Graph() error { return front.Command(catalog.Front(), "graph") }

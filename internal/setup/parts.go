@@ -35,6 +35,7 @@ func Parts() []Part {
 		{Package: "mandoc", Minimum: "1.14", Program: "mandoc", Why: "finds what is wrong with the manual page"},
 		{Package: "csh", Minimum: "20110502", Program: "csh", Why: "is another one"},
 		{Package: "dash", Minimum: "0.5", Program: "dash", Why: "is another one"},
+		{Package: "chromium", Minimum: "115", Program: "chromium", Why: "opens pages about runs, in tests"},
 		{Package: "git", Minimum: "1:2.32", Program: "git", Why: "fetches module sources; in tests it builds a second state backend"},
 		{Package: "gcc", Minimum: "4:10", Program: "gcc", Why: "is another part of that"},
 		{Package: "libc6-dev", Minimum: "2.31", Why: "is another part of that"},

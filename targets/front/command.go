@@ -43,6 +43,10 @@ func commands() []command {
 		},
 		{"contract", "[programs|keys|schema]", "what there is to run and what it reads, as JSON", true, Front.contract},
 		{
+			"graph", "[GROUP|PROGRAM|RECORD]", "the order in which a group is taken up, or a run by its REPORT, as a picture; GRAPH_FORMAT=dot, GRAPH_FILE=path",
+			true, Front.graph,
+		},
+		{
 			"schema", "WHICH", "the JSON Schema of a record, an event or the contract", false,
 			func(_ Front, words []string) report.Code { return schema(os.Stdout, words) },
 		},

@@ -2,6 +2,7 @@ package front
 
 import (
 	"bufio"
+	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -74,7 +75,6 @@ func TestMainOfABinary(t *testing.T) {
 
 		{"a check of what would be accepted", []string{"slipway", "check", "hosting-provider-ssh-web", "hostingProvider:sshWebRollback", "3"}, nil, 0, "=hosting-provider-ssh-web-apply: accepted\nhosting-provider-ssh-web-rollback 3: accepted\n", nil},
 		{"a check of what is missing", []string{"slipway", "check", "hosting-provider-ssh-db"}, nil, 2, "=", []string{"FAKE_HOST: missing"}},
-		{"a check writes no record", []string{"slipway", "check", "hosting-provider-ssh-db"}, []string{"REPORT=/dev/full"}, 2, "=", []string{"FAKE_HOST: missing"}},
 		{"a check of an unknown program", []string{"slipway", "check", "hosting-provider-ssh-wbe"}, nil, 2, "=", []string{"close are hosting-provider-ssh-web"}},
 		{"a check of nothing", []string{"slipway", "check"}, nil, 2, "=", []string{"check: no program named"}},
 
@@ -112,6 +112,17 @@ func TestMainOfABinary(t *testing.T) {
 		{"the contract's part of nobody", []string{"slipway", "contract", "machines"}, nil, 2, "=", []string{"there are programs, keys and schema"}},
 		{"two parts of the contract", []string{"slipway", "contract", "keys", "programs"}, nil, 2, "=", []string{"which part?"}},
 
+		{"a graph of every group", []string{"slipway", "graph"}, nil, 0, "hosting-provider web", nil},
+		{"a graph of a group", []string{"slipway", "graph", "hosting-provider"}, nil, 0, `<svg xmlns="http://www.w3.org/2000/svg"`, nil},
+		{"a graph in DOT", []string{"slipway", "graph", "hosting-provider"}, []string{"GRAPH_FORMAT=dot"}, 0, `digraph "hosting-provider-combined" {`, nil},
+		{"a graph of an aggregate", []string{"slipway", "graph", "hosting-provider-all"}, []string{"GRAPH_FORMAT=dot"}, 0, `  "hosting-provider-ssh-web-apply" [label="web\npublished machine"`, nil},
+		{"a graph of a target", []string{"slipway", "graph", "hostingProvider:sshWebRollback"}, []string{"GRAPH_FORMAT=dot"}, 0, `[label="web\nrollback, published machine"`, nil},
+		{"a graph of nothing", []string{"slipway", "graph", "nobody"}, nil, 2, "=", []string{`"nobody" is no group (hosting-provider), no program and no file`}},
+		{"a graph of what is no record", []string{"slipway", "graph", "/dev/null"}, nil, 2, "=", []string{"read record: /dev/null"}},
+		{"a graph of two things", []string{"slipway", "graph", "a", "b"}, nil, 2, "=", []string{"one group, program or record at a time"}},
+		{"a graph in a form that is none", []string{"slipway", "graph"}, []string{"GRAPH_FORMAT=png"}, 2, "=", []string{"one of svg, dot"}},
+		{"a graph into no folder", []string{"slipway", "graph"}, []string{"GRAPH_FILE=/no/folder/graph.svg"}, 1, "=", []string{"write the graph"}},
+
 		{"all programs", []string{"slipway", "list"}, nil, 0, listed, nil},
 		{"programs that hold a word", []string{"slipway", "list", "web-apply"}, nil, 0, "=hosting-provider-ssh-web-apply           deploys hosting-provider's web by ssh: a machine\n", nil},
 		{"programs that hold every word", []string{"slipway", "list", "refuse", "db"}, nil, 0, "=hosting-provider-ssh-db-refuse           refuses hosting-provider's db by ssh: a machine\n", nil},
@@ -137,6 +148,16 @@ func TestMainOfABinary(t *testing.T) {
 			check(t, run(t, asMain, c.variables, c.words...), c.code, c.out, c.err)
 		})
 	}
+}
+
+func TestACheckWritesNoRecord(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	variables := []string{"REPORT=" + dir + "/record.json", "REPORT_HTML=" + dir + "/page.html"}
+	check(t, run(t, asMain, variables, "slipway", "check", "hosting-provider-ssh-db"), 2, "=", []string{"FAKE_HOST: missing"})
+	left, err := os.ReadDir(dir)
+	assert.NilError(t, err)
+	assert.Assert(t, cmp.Len(left, 0))
 }
 
 func check(t *testing.T, got outcome, code int, out string, errs []string) {

@@ -1,10 +1,8 @@
 package front
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -12,14 +10,6 @@ import (
 	"fediversity.eu/slipway/groups/modulejson"
 	"fediversity.eu/slipway/targets/report"
 )
-
-// Module prints the module.json of all groups.
-func Module(f Front) error {
-	if code := f.module(os.Stdout, nil); code != report.Healthy {
-		return &report.Exit{Code: code, Err: errors.New("no " + modulejson.File)}
-	}
-	return nil
-}
 
 // module prints the module.json of a module source with groups, or with all.
 func (f Front) module(to io.Writer, names []string) report.Code {

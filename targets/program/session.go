@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +24,7 @@ type Keys struct {
 	Parallelism env.Count `env:"PARALLELISM,default=10" scope:"run" desc:"how many machines an aggregate works on at once"`
 	Progress    string    `env:"PROGRESS,default=auto" scope:"run" oneof:"auto,plain,json" desc:"how events are shown: live on a terminal and as lines elsewhere, always as lines, or as one JSON object a line"`
 	Report      env.Path  `env:"REPORT" scope:"run" desc:"file to write the record of the run to, as JSON"`
+	ReportHTML  env.Path  `env:"REPORT_HTML" scope:"run" desc:"file to write a page about the run to, as HTML that needs nothing else"`
 	NoColor     env.Text  `env:"NO_COLOR" scope:"run" desc:"set to anything, it takes the colours off a terminal"`
 }
 
@@ -62,9 +61,9 @@ func (r *Registry) NewSession(ctx context.Context, environment env.Environment, 
 	if err := environment.Load(ctx, env.For{Alone: true}, &s.keys); err != nil {
 		return nil, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
 	}
-	if s.keys.Report != "" {
-		if _, err := os.Stat(filepath.Dir(string(s.keys.Report))); err != nil {
-			return nil, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: fmt.Errorf("REPORT: %w", err), Hint: "REPORT names a file in a folder that is there"}
+	if err := s.keys.checkFiles(); err != nil {
+		return nil, &report.Fault{
+			Code: report.Usage, What: "read the coordinates", Why: err, Hint: "REPORT and REPORT_HTML name files in folders that are there and can be written to",
 		}
 	}
 	s.open(to)
@@ -157,22 +156,6 @@ func newRecord(calls []Call) *report.Record {
 		names = append(names, call.Name)
 	}
 	return &report.Record{Program: strings.Join(names, " "), Started: time.Now()}
-}
-
-// write puts the record where REPORT says, and returns how the run ended.
-func (s *Session) write(record *report.Record, err error) error {
-	if s.keys.Report == "" {
-		return err
-	}
-	failed := record.Write(string(s.keys.Report), s.environment.Redactor().String)
-	switch {
-	case failed == nil:
-		return err
-	case err != nil && !report.Told(err):
-		return errors.Join(err, failed)
-	}
-	s.log.Troublef("%s", failed)
-	return &report.Exit{Code: report.CodeOf(errors.Join(err, failed)), Err: errors.Join(err, failed), Told: true}
 }
 
 // Check looks the programs up and reads their coordinates, and says at once what

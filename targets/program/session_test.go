@@ -225,7 +225,7 @@ func TestKeysOfAProgram(t *testing.T) {
 			}
 			assert.DeepEqual(t, names, []string{
 				"CACHE_DIR", "FAKE_HOST", "FAKE_PORT", "FAKE_TOKEN", "NO_COLOR", "OPERATOR_MODULE_SOURCE", "PARALLELISM", "PIN_EFFECT",
-				"PROGRESS", "REPORT", "SELF_MODULE_SOURCE", "SSH_AUTH_SOCK", "VERSION_LAYERS",
+				"PROGRESS", "REPORT", "REPORT_HTML", "SELF_MODULE_SOURCE", "SSH_AUTH_SOCK", "VERSION_LAYERS",
 			})
 		})
 	}
@@ -319,18 +319,35 @@ func TestAPanicIsAnError(t *testing.T) {
 }
 
 func TestReportThatCannotBeWritten(t *testing.T) {
-	t.Run("known before anything starts", func(t *testing.T) {
-		w := newWorld(t, machine("web"))
-		_, err := w.registry.NewSession(t.Context(), env.Map(map[string]string{"REPORT": t.TempDir() + "/no/record.json"}), Streams{})
-		assert.ErrorIs(t, err, os.ErrNotExist)
-		assert.ErrorContains(t, err, "REPORT")
-		assert.Equal(t, report.CodeOf(err), report.Usage)
-	})
+	dir := t.TempDir()
+	for _, c := range []struct {
+		name      string
+		variables map[string]string
+		says      []string
+	}{
+		{"a record in no folder", map[string]string{"REPORT": dir + "/no/record.json"}, []string{"REPORT: ", "no such file"}},
+		{"a page in no folder", map[string]string{"REPORT_HTML": dir + "/no/page.html"}, []string{"REPORT_HTML: ", "no such file"}},
+		{"both in no folder", map[string]string{"REPORT": dir + "/no/1", "REPORT_HTML": dir + "/no/2"}, []string{"REPORT: ", "REPORT_HTML: "}},
+		{"a folder", map[string]string{"REPORT_HTML": dir}, []string{"REPORT_HTML: ", "is there and is no file"}},
+		{"both one file", map[string]string{"REPORT": dir + "/x", "REPORT_HTML": dir + "/./x"}, []string{"REPORT_HTML: the file that REPORT names"}},
+	} {
+		t.Run(c.name+" is known before anything starts", func(t *testing.T) {
+			w := newWorld(t, machine("web"))
+			_, err := w.registry.NewSession(t.Context(), env.Map(c.variables), Streams{})
+			assert.Equal(t, report.CodeOf(err), report.Usage)
+			for _, text := range c.says {
+				assert.ErrorContains(t, err, text)
+			}
+		})
+	}
 	t.Run("found out at the end", func(t *testing.T) {
 		w := newWorld(t, machine("web"))
-		got := w.run(t.Context(), map[string]string{"REPORT": t.TempDir()}, "ssh-web")
+		record, page := filepath.Join(t.TempDir(), "record.json"), filepath.Join(t.TempDir(), "page.html")
+		w.ssh.do = func(context.Context, *work, *task.Run) error { return os.Mkdir(record, 0o700) }
+		got := w.run(t.Context(), map[string]string{"REPORT": record, "REPORT_HTML": page}, "ssh-web")
 		assert.ErrorContains(t, got.err, "write record")
 		assert.Equal(t, report.CodeOf(got.err), report.Failed)
+		assert.Assert(t, cmp.Contains(pageAt(t, page), "</html>"), "the other file is written nevertheless")
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -52,6 +51,7 @@ type Record struct {
 	Timings    []Timing  `json:"timings,omitempty"`
 	Error      *Problem  `json:"error,omitempty"`
 	Members    []*Record `json:"members,omitempty"`
+	Needs      []string  `json:"needs,omitempty"` // members of the same aggregate that had to end well before
 
 	mu  sync.Mutex
 	log *Log
@@ -190,10 +190,11 @@ type Zone struct {
 	Delete  int    `json:"delete"`
 }
 
-// Timing is how long a step took.
+// Timing is when a step began and how long it took.
 type Timing struct {
-	Step    string  `json:"step"`
-	Seconds float64 `json:"seconds"`
+	Step    string    `json:"step"`
+	Started time.Time `json:"started,omitzero"`
+	Seconds float64   `json:"seconds"`
 }
 
 // Problem is an error in its four parts.
@@ -213,7 +214,7 @@ func (r *Record) Time(step string) func() {
 		ended()
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.Timings = append(r.Timings, Timing{Step: step, Seconds: time.Since(started).Seconds()})
+		r.Timings = append(r.Timings, Timing{Step: step, Started: started, Seconds: time.Since(started).Seconds()})
 	}
 }
 
@@ -247,32 +248,54 @@ func (r *Record) judged() bool {
 // Write puts the record at path, whole or not at all, with what redact takes out
 // of its text; nil takes nothing out.
 func (r *Record) Write(path string, redact func(string) string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write record: %w", err)
-	}
-	if redact != nil {
-		text = redactStrings(text, redact)
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".record-*")
-	if err != nil {
-		return fmt.Errorf("write record: %w", err)
-	}
-	defer func() { _ = os.Remove(file.Name()) }()
-	_, err = file.Write(append(text, '\n'))
+	text, err := r.document(redact)
 	if err == nil {
-		err = file.Sync()
-	}
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
+		err = Save(path, text)
 	}
 	if err != nil {
 		return fmt.Errorf("write record: %w", err)
 	}
 	return nil
+}
+
+// Redacted gives what a reader of the written record would have.
+func (r *Record) Redacted(redact func(string) string) (*Record, error) {
+	text, err := r.document(redact)
+	if err != nil {
+		return nil, err
+	}
+	clean := &Record{}
+	if err := json.Unmarshal(text, clean); err != nil {
+		return nil, err
+	}
+	return clean, nil
+}
+
+func (r *Record) document(redact func(string) string) ([]byte, error) {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	if redact != nil {
+		text = redactStrings(text, redact)
+	}
+	return append(text, '\n'), nil
+}
+
+// ReadRecord reads a record that a run wrote.
+func ReadRecord(path string) (*Record, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read record: %w", err)
+	}
+	r := &Record{}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("read record: %s: %w", path, err)
+	}
+	if r.Version != 1 || r.Program == "" {
+		return nil, fmt.Errorf("read record: %s: not a record of version 1, as REPORT writes them", path)
+	}
+	return r, nil
 }
 
 // jsonString is a string of a JSON document, which is a name where a colon

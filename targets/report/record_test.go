@@ -78,6 +78,7 @@ func full() *Record {
 			{Name: "site", Asked: "http://127.0.0.1/", Outcome: "wrong", Why: "HTTP status 503 instead of 200", Seconds: 30},
 			{Name: "database", Asked: "tcp 127.0.0.1:5432", Outcome: "right"},
 		},
+		Needs: []string{"operator-ssh-db-apply"},
 	}
 	r.Time("evaluate")()
 	r.Time("copy")()
@@ -99,6 +100,7 @@ func TestRecordIsOfThePublishedForm(t *testing.T) {
 		{"with everything", full()},
 		{"with the least", least},
 		{"with members", aggregate},
+		{"with steps that don't say when they began", &Record{Version: 1, Program: "p", Timings: []Timing{{Step: "copy", Seconds: 1}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			assert.NilError(t, schema(t).Validate(written(t, c.record)))

@@ -1,0 +1,236 @@
+package page
+
+import (
+	"fmt"
+	"html"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	nethtml "golang.org/x/net/html"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+	"gotest.tools/v3/golden"
+
+	"fediversity.eu/slipway/checks/reports"
+	"fediversity.eu/slipway/targets/report"
+)
+
+func rendered(t *testing.T, r *report.Record) string {
+	t.Helper()
+	text, err := Render(r)
+	assert.NilError(t, err)
+	_, err = nethtml.Parse(strings.NewReader(string(text)))
+	assert.NilError(t, err)
+	return string(text)
+}
+
+func TestPages(t *testing.T) {
+	for name, r := range map[string]*report.Record{"combined": reports.Combined(3), "plan": reports.Planned()} {
+		t.Run(name, func(t *testing.T) {
+			text := rendered(t, r)
+			assert.Assert(t, cmp.Contains(text, "<h1>"+r.Program+"</h1>"))
+			golden.Assert(t, text, name+".html.golden")
+		})
+	}
+}
+
+// TestEverythingOfARecordIsOnThePage fills every field that a record has, now or
+// later, and looks for what is in it.
+func TestEverythingOfARecordIsOnThePage(t *testing.T) {
+	r := &report.Record{}
+	var texts []string
+	fill(reflect.ValueOf(r).Elem(), "Record", &texts)
+	r.Members, r.ExitCode = nil, report.Unhealthy
+	r.Units[0].Class = "new"
+	r.Started = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	r.Ended = r.Started.Add(time.Hour)
+	text := html.UnescapeString(rendered(t, r))
+	assert.Assert(t, len(texts) > 40, "%d", len(texts))
+	for _, want := range texts {
+		if want == "«Record.Units.Class»" {
+			continue // it was set above
+		}
+		assert.Assert(t, strings.Contains(text, want), "%s is not on the page: targets/page/facts.go says what a record holds", want)
+	}
+}
+
+// fill gives every text and number below v a value of its own.
+func fill(v reflect.Value, where string, texts *[]string) {
+	switch v.Kind() {
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return
+		}
+		for i := range v.NumField() {
+			if field := v.Type().Field(i); field.IsExported() && field.Name != "Members" && field.Name != "Version" {
+				fill(v.Field(i), where+"."+field.Name, texts)
+			}
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), where, texts)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), where, texts)
+	case reflect.String:
+		v.SetString("«" + where + "»")
+		*texts = append(*texts, v.String())
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Uint64, reflect.Int64:
+		n := 1000 + len(*texts)
+		switch {
+		case strings.Contains(where, "Bytes"):
+			*texts = append(*texts, fmt.Sprintf("%d.0 TiB", n))
+			n <<= 40
+		case !strings.HasSuffix(where, "ExitCode") && !strings.HasSuffix(where, "ExitStatus"): // in words elsewhere
+			*texts = append(*texts, fmt.Sprint(n))
+		}
+		if v.CanInt() {
+			v.SetInt(int64(n))
+		} else {
+			v.SetUint(uint64(n))
+		}
+	case reflect.Float64:
+		v.SetFloat(float64(10 + len(*texts)%40))
+		*texts = append(*texts, fmt.Sprintf("%.1f s", v.Float()))
+	default:
+		panic(where + ": " + v.Kind().String())
+	}
+}
+
+func TestTextOfOthersIsText(t *testing.T) {
+	const hostile = `</pre></style><script>alert(1)</script><img src=http://192.0.2.1/x onerror="x" style='y'>{{.}}`
+	r := reports.Combined(3)
+	for _, m := range r.Members {
+		m.Machine, m.Outcome, m.Error = m.Machine+hostile, hostile, &report.Problem{What: hostile, Hints: []string{hostile}}
+		m.Toplevel, m.Timings = hostile, append(m.Timings, report.Timing{Step: hostile, Started: m.Started, Seconds: 9})
+		for i := range m.Units {
+			m.Units[i].Name, m.Units[i].Fault, m.Units[i].Journal = hostile, hostile, []string{hostile}
+		}
+	}
+	root, err := nethtml.Parse(strings.NewReader(rendered(t, r)))
+	assert.NilError(t, err)
+	for n := range root.Descendants() {
+		if n.Type != nethtml.ElementNode {
+			continue
+		}
+		assert.Assert(t, n.Data != "script" && n.Data != "img", n.Data)
+		for _, a := range n.Attr {
+			assert.Assert(t, !strings.HasPrefix(a.Key, "on"), a.Key)
+			if a.Key == "href" {
+				assert.Assert(t, strings.HasPrefix(a.Val, "#") || a.Val == "data:,", a.Val)
+			}
+			assert.Assert(t, a.Key != "src", a.Val)
+		}
+	}
+}
+
+func TestHeadingsLeaveNoLevelOut(t *testing.T) {
+	for name, r := range map[string]*report.Record{"several": reports.Combined(3), "one": reports.Combined(3).Members[2]} {
+		t.Run(name, func(t *testing.T) {
+			last := 0
+			found := regexp.MustCompile(`<h([1-6])[ >]`).FindAllStringSubmatch(rendered(t, r), -1)
+			assert.Assert(t, len(found) > 4)
+			for _, m := range found {
+				level := int(m[1][0] - '0')
+				assert.Assert(t, level <= last+1, "h%d after h%d", level, last)
+				last = level
+			}
+		})
+	}
+}
+
+func TestStepsWithoutABeginningComeOneAfterAnother(t *testing.T) {
+	r := reports.Combined(1).Members[0]
+	for i := range r.Timings {
+		r.Timings[i].Started = time.Time{}
+	}
+	next := r.Started
+	for _, s := range stepsOf(r) {
+		assert.Assert(t, s.Began.Equal(next), s.Name)
+		next = next.Add(s.Took)
+	}
+	assert.Assert(t, !next.After(r.Ended))
+}
+
+func TestAxesHaveRoundTicks(t *testing.T) {
+	for _, c := range []struct {
+		long  time.Duration
+		ticks string
+	}{
+		{0, "0 s"},
+		{9 * time.Millisecond, "0 s, 2 ms, 4 ms, 6 ms"},
+		{400 * time.Millisecond, "0 s, 0.1 s, 0.2 s, 0.3 s"},
+		{9 * time.Second, "0 s, 2 s, 4 s, 6 s"},
+		{80 * time.Second, "0 s, 15 s, 30 s, 45 s, 1m00s"},
+		{20 * time.Minute, "0 s, 5m00s, 10m00s, 15m00s"},
+		{200 * time.Hour, "0 s, 40h00m, 80h00m, 120h00m, 160h00m"},
+	} {
+		a := newAxis(reports.Began, reports.Began.Add(c.long))
+		var texts []string
+		for _, tick := range a.Ticks {
+			texts = append(texts, tick.Text)
+		}
+		assert.Equal(t, strings.Join(texts, ", "), c.ticks)
+	}
+}
+
+func TestNoBarLeavesItsAxis(t *testing.T) {
+	a := newAxis(reports.Began, reports.Began.Add(time.Minute))
+	for _, c := range []struct {
+		began, took time.Duration
+		place       string
+	}{
+		{0, time.Minute, "left:0.00%;width:100.00%"},
+		{-time.Hour, time.Second, "left:0.00%;width:1.67%"},
+		{30 * time.Second, time.Hour, "left:50.00%;width:50.00%"},
+		{time.Hour, time.Second, "left:99.60%;width:0.40%"},
+		{15 * time.Second, 0, "left:25.00%;width:0.40%"},
+	} {
+		got := a.bar(step{Began: reports.Began.Add(c.began), Took: c.took})
+		assert.Equal(t, string(got.Place), c.place)
+	}
+}
+
+func TestAPageIsWrittenWithoutSecrets(t *testing.T) {
+	const hush = `hush<"&'>hush`
+	r := reports.Combined(3)
+	r.Members[2].Units[0].Journal = []string{"token " + hush}
+	path := filepath.Join(t.TempDir(), "page.html")
+	assert.NilError(t, Write(path, r, func(text string) string { return strings.ReplaceAll(text, hush, "[redacted]") }))
+	text, err := os.ReadFile(path)
+	assert.NilError(t, err)
+	assert.Assert(t, cmp.Contains(string(text), "token [redacted]"))
+	assert.Assert(t, !strings.Contains(html.UnescapeString(string(text)), hush))
+	assert.Equal(t, r.Members[2].Units[0].Journal[0], "token "+hush, "the record itself is left alone")
+	assert.ErrorContains(t, Write(filepath.Join(path, "x"), r, nil), "write page: ")
+}
+
+// TestSizeOfAPage tells how large pages are, and holds them to what a browser
+// opens at once.
+func TestSizeOfAPage(t *testing.T) {
+	for machines, most := range map[int]int{5: 64 << 10, 500: 4 << 20} {
+		text := rendered(t, reports.Combined(machines))
+		t.Logf("%d machines: %d bytes", machines, len(text))
+		assert.Assert(t, len(text) < most, "%d machines: %d bytes", machines, len(text))
+	}
+}
+
+func BenchmarkRender(b *testing.B) {
+	for _, machines := range []int{5, 500} {
+		r := reports.Combined(machines)
+		b.Run(fmt.Sprint(machines), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Render(r); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

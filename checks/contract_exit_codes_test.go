@@ -73,6 +73,8 @@ func TestContractExitCodes(t *testing.T) {
 		{"a typo among several", []string{"operator-web", "operator-ssh-wbe"}, nil, report.Usage, "operator-ssh-wbe"},
 		{"missing coordinates", []string{"operator-ssh-web-apply"}, nil, report.Usage, "SSH_HOST"},
 		{"missing coordinates of a whole group", []string{"operator:sshCombinedVerify"}, nil, report.Usage, "DB_SSH_HOST"},
+		{"a check of missing coordinates", []string{"check", "operator-ssh-web-apply"}, nil, report.Usage, "SSH_HOST"},
+		{"a check of good ones", []string{"check", "operator-ssh-web-verify"}, reachable, report.Healthy, ""},
 		{"nobody there", []string{"operator-ssh-web-verify"}, reachable, report.Unknown, "connection refused"},
 		{"nobody there, for the whole group", []string{"operator-all-verify"}, map[string]string{
 			"WEB_SSH_HOST": "127.0.0.1", "WEB_SSH_PORT": "1", "WEB_SSH_HOST_KEY": string(public),

@@ -120,6 +120,17 @@ func (Checks) ContractExitCodes(ctx context.Context) error {
 	return run(ctx, "checks-contract-exit-codes")
 }
 
+// ContractSchema holds what is published to its JSON Schema, from the binary and from mage.
+func (Checks) ContractSchema(ctx context.Context) error { return run(ctx, "checks-contract-schema") }
+
+// ContractFrontend lets a front-end that has the contract alone start every published program: it rejects unknown names and forwards exactly the declared variables.
+func (Checks) ContractFrontend(ctx context.Context) error {
+	return run(ctx, "checks-contract-frontend")
+}
+
+// AppsRun links every program's name to the binary, and calls them by their names.
+func (Checks) AppsRun(ctx context.Context) error { return run(ctx, "checks-apps-run") }
+
 // ReadmeCommands runs the commands of the README.
 func (Checks) ReadmeCommands(ctx context.Context) error { return run(ctx, "checks-readme-commands") }
 

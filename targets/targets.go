@@ -28,15 +28,20 @@ func Front() front.Front {
 	f.Tasks = append(f.Tasks, front.Task{
 		Name: "build", Description: "builds the binary of all programs, bin/slipway", Keys: []any{&toolchain.Keys{}},
 		Run: func(ctx context.Context, call front.Call) error {
-			return toolchain.Binary(ctx, call.Environment, call.Log)
+			_, err := toolchain.Binary(ctx, call.Environment, call.Log)
+			return err
 		},
 	})
+	f.Binary = toolchain.Binary
 	f.Tasks = append(f.Tasks, checkTasks()...)
 	return f
 }
 
 // Build builds the binary of all programs, bin/slipway.
 func Build(ctx context.Context) error { return run(ctx, "build") }
+
+// Apps makes DIR hold a link for each program, to a binary that it builds: an executable of exactly its name.
+func Apps(dir string) error { return front.Command(Front(), "apps", dir) }
 
 // Setup installs what is needed beyond Go on Debian and Ubuntu, and elsewhere
 // says what is missing.

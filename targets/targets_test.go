@@ -29,6 +29,12 @@ func TestTheTablesOfTheReadmeAreUpToDate(t *testing.T) {
 	assert.NilError(t, gen.CheckReadme("../README.md", r))
 }
 
+func TestTheContractOfTheExampleIsUpToDate(t *testing.T) {
+	r, err := catalog.Registry()
+	assert.NilError(t, err)
+	assert.NilError(t, gen.CheckContract("../examples/frontend/contract.json", r))
+}
+
 // lines gives what each Mage target of this package runs: target to name.
 func lines(t *testing.T) map[string]string {
 	t.Helper()

@@ -178,6 +178,9 @@ func BenchmarkPrograms(b *testing.B) {
 			}{
 				{"binary-start", 2, []string{"./many", "group0-ssh-m-1-apply"}},
 				{"binary-list", 0, []string{"./many", "list"}},
+				{"binary-contract-programs", 0, []string{"./many", "contract", "programs"}},
+				{"binary-contract", 0, []string{"./many", "contract"}},
+				{"binary-check", 2, []string{"./many", "check", "group0-ssh-m-1-apply"}},
 				{"mage-start", 2, []string{"go", "tool", "mage", "group0-ssh-m-1-apply"}},
 				{"mage-list", 0, []string{"go", "tool", "mage", "-l"}},
 			} {

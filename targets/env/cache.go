@@ -11,7 +11,7 @@ import (
 
 // Cache declares where the program keeps what it can make again.
 type Cache struct {
-	Dir Path `env:"CACHE_DIR" desc:"folder for what can be made again, such as evaluation results; by default slipway in the user's cache folder"`
+	Dir Path `env:"CACHE_DIR" scope:"run" desc:"folder for what can be made again, such as evaluation results; by default slipway in the user's cache folder"`
 }
 
 // homeless are the homes that users have who have none, by Debian, NixOS and the

@@ -26,6 +26,9 @@ func Collisions(keys []Key, machines []string) error {
 	}
 	for _, k := range keys {
 		add(k, "", "")
+		if k.Scope == ScopeRun {
+			continue
+		}
 		for _, machine := range machines {
 			add(k, prefix(machine)+"_", " of machine "+machine)
 		}

@@ -99,7 +99,7 @@ func TestDeclaredReportsEveryFault(t *testing.T) {
 			[]string{
 				"A a: the name does not match ^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$",
 				"A a: needs a desc tag of one line",
-				`A a: has the scope "node"; there is machine, or no tag for all`,
+				`A a: has the scope "node"; there are machine and run, or no tag for all`,
 				"A a: is required and has a default",
 				"A a: is secret and has a default",
 			},

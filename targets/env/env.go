@@ -20,7 +20,8 @@
 // A machine's form of a key is its name in upper case, hyphens as underscores,
 // before the key: DB_1_SSH_HOST for db-1. The machine's form wins over the plain
 // one. A key of scope machine is one machine's own: where several machines run
-// together, its plain form serves none of them. See [For].
+// together, its plain form serves none of them. A key of scope run has its plain form
+// alone. See [For].
 //
 // An empty variable is an unset one, everywhere: `WEB_SSH_PORT=` neither hides
 // SSH_PORT nor satisfies a required key.

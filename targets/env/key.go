@@ -35,6 +35,9 @@ const (
 	// ScopeMachine is the scope of a key that is one machine's own. Its plain
 	// form counts only in a run of that machine alone.
 	ScopeMachine Scope = "machine"
+	// ScopeRun is the scope of a key that belongs to the run, whoever is in it: a
+	// machine has no form of it.
+	ScopeRun Scope = "run"
 )
 
 // fileSuffix ends the name of the variable that gives a secret as a file.

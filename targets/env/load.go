@@ -23,13 +23,26 @@ type For struct {
 // names returns the variables that may hold k, the one that wins first.
 func (s For) names(k Key) []string {
 	switch {
-	case s.Machine == "":
+	case s.Machine == "" || k.Scope == ScopeRun:
 		return []string{k.Name}
 	case k.Scope == ScopeMachine && !s.Alone:
 		return []string{k.Scoped(s.Machine)}
 	default:
 		return []string{k.Scoped(s.Machine), k.Name}
 	}
+}
+
+// Variables returns every variable that may give k in s, the one that wins first;
+// behind each that is secret, the one that names its file.
+func (s For) Variables(k Key) []string {
+	var all []string
+	for _, name := range s.names(k) {
+		all = append(all, name)
+		if k.Secret {
+			all = append(all, name+fileSuffix)
+		}
+	}
+	return all
 }
 
 // Load fills structs, given as pointers, from e. A field whose key is unset and
@@ -90,16 +103,26 @@ func (e Environment) fill(ctx context.Context, scope For, f field, target reflec
 		}
 		return nil
 	}
+	decoded, problem := e.decoded(ctx, f, variable, value)
+	if problem != nil {
+		return problem
+	}
+	target.Set(decoded)
+	return nil
+}
+
+// decoded is the value that a variable holds, as f's type, or what is wrong with
+// it.
+func (e Environment) decoded(ctx context.Context, f field, variable, value string) (reflect.Value, *Problem) {
 	decoded, err := f.decode(ctx, value)
 	if err != nil {
 		what := err.Error()
 		if !f.key.Secret {
 			what = quote(value, e.Redactor()) + " " + what
 		}
-		return f.key.problem(variable, what)
+		return decoded, f.key.problem(variable, what)
 	}
-	target.Set(decoded)
-	return nil
+	return decoded, nil
 }
 
 // find returns the first of names that is set, and its value; for a secret that

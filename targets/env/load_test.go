@@ -98,6 +98,38 @@ func TestLoadChoosesTheVariableByScope(t *testing.T) {
 	}
 }
 
+func TestAKeyOfTheRunHasNoMachinesForm(t *testing.T) {
+	t.Parallel()
+	for _, scope := range []env.For{{}, alone, together} {
+		var got struct {
+			Limit env.Count `env:"LIMIT" scope:"run" desc:"d"`
+		}
+		assert.NilError(t, env.Map(map[string]string{"LIMIT": "3", "DB_1_LIMIT": "4"}).Load(t.Context(), scope, &got))
+		assert.Equal(t, got.Limit, env.Count(3))
+	}
+}
+
+func TestVariablesOfAScope(t *testing.T) {
+	t.Parallel()
+	host, user := env.Key{Name: "SSH_HOST", Scope: env.ScopeMachine}, env.Key{Name: "SSH_USER", Scope: env.ScopeAll}
+	key, limit := env.Key{Name: "SSH_KEY", Scope: env.ScopeAll, Secret: true}, env.Key{Name: "LIMIT", Scope: env.ScopeRun}
+	for _, c := range []struct {
+		scope env.For
+		key   env.Key
+		want  string
+	}{
+		{env.For{}, host, "SSH_HOST"},
+		{alone, host, "DB_1_SSH_HOST SSH_HOST"},
+		{together, host, "DB_1_SSH_HOST"},
+		{together, user, "DB_1_SSH_USER SSH_USER"},
+		{together, key, "DB_1_SSH_KEY DB_1_SSH_KEY_FILE SSH_KEY SSH_KEY_FILE"},
+		{env.For{}, key, "SSH_KEY SSH_KEY_FILE"},
+		{alone, limit, "LIMIT"},
+	} {
+		assert.Equal(t, strings.Join(c.scope.Variables(c.key), " "), c.want)
+	}
+}
+
 func TestLoadReportsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

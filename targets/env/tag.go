@@ -54,8 +54,8 @@ func readField(sf reflect.StructField, tag, place string) (field, []Fault) {
 	}
 	if scope, ok := sf.Tag.Lookup("scope"); ok {
 		f.key.Scope = Scope(scope)
-		if f.key.Scope != ScopeMachine {
-			fault("has the scope %q; there is machine, or no tag for all", scope)
+		if f.key.Scope != ScopeMachine && f.key.Scope != ScopeRun {
+			fault("has the scope %q; there are machine and run, or no tag for all", scope)
 		}
 	}
 	f.key.Secret = sf.Type == secretType

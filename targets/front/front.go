@@ -27,6 +27,10 @@ type Front struct {
 	// under another name: it is asked before anything is read. Whoever has the
 	// method tf gives methods/tofu/supervisor.Main. It may be nil.
 	Helper func(args []string) (code int, ours bool)
+	// Binary gives the path of a binary of all programs that stays where it is, for
+	// apps and shells. A binary is one itself and may leave it nil; a magefile is
+	// not.
+	Binary func(ctx context.Context, environment env.Environment, log *report.Log) (string, error)
 }
 
 // helped runs the helper, if this process is one.

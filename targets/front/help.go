@@ -1,6 +1,7 @@
 package front
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,34 +11,45 @@ import (
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/program"
 	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
 )
 
-const helpText = `slipway puts NixOS machines into service and ends in a verdict.
-
-  slipway list [WORD…]     the programs whose names hold every WORD
-  slipway run NAME…        run programs, by name or by Mage target
-  slipway NAME…            the same; the arguments of a verb follow the name
-  slipway help NAME        what a program does and which variables it reads
-  slipway schema WHICH     the JSON Schema of a record or of an event
-  slipway version          the version of this binary
-
-A link to this binary that has the name of a program is that program.
-
-Exit codes: 0 healthy or done, 1 failed, 2 unknown program or bad coordinates,
+const exitCodes = `Exit codes: 0 healthy or done, 1 failed, 2 unknown program or bad coordinates,
 3 deployed but unhealthy, 4 refused and nothing changed, 5 unknown, 6 reboot
 needed, 75 busy, 130 and 143 interrupted.
 `
 
+// overview says what the binary takes.
+func (f Front) overview(to io.Writer) {
+	var b strings.Builder
+	b.WriteString("slipway puts NixOS machines into service and ends in a verdict.\n\n")
+	line := func(usage, description string) {
+		if len(usage) > overviewColumn {
+			usage += "\n  " + strings.Repeat(" ", overviewColumn)
+		}
+		fmt.Fprintf(&b, "  %-*s %s\n", overviewColumn, usage, description)
+	}
+	for _, c := range commands() {
+		line("slipway "+strings.TrimSpace(c.name+" "+c.usage), c.description)
+	}
+	line("slipway NAME…", "as run; the arguments of a verb follow the name")
+	b.WriteString("\nA link to this binary that has the name of a program is that program; apps makes them all.\n\n" + exitCodes)
+	if len(f.Tasks) > 0 {
+		b.WriteString("\nBeside the programs:\n")
+	}
+	for _, t := range f.Tasks {
+		fmt.Fprintf(&b, "  %-24s %s\n", t.Name, t.Description)
+	}
+	_, _ = io.WriteString(to, b.String())
+}
+
+// overviewColumn is how wide the first column is.
+const overviewColumn = 24
+
 // help explains one program or task, or what there is.
 func (f Front) help(to io.Writer, names []string) report.Code {
 	if len(names) == 0 {
-		_, _ = io.WriteString(to, helpText)
-		if len(f.Tasks) > 0 {
-			_, _ = fmt.Fprintln(to, "\nBeside the programs:")
-		}
-		for _, t := range f.Tasks {
-			_, _ = fmt.Fprintf(to, "  %-24s %s\n", t.Name, t.Description)
-		}
+		f.overview(to)
 		return report.Healthy
 	}
 	registry, err := f.Registry()
@@ -54,43 +66,60 @@ func (f Front) help(to io.Writer, names []string) report.Code {
 		explain(plainly(), err)
 		return report.CodeOf(err)
 	}
-	for _, name := range names {
-		if t, ok := f.task(name); ok {
-			keys, err := env.Declared(t.Keys...)
-			if err != nil {
-				explain(plainly(), err)
-				return report.Failed
-			}
-			_, _ = fmt.Fprintf(to, "%s (mage %s)\n%s\n", t.Name, t.Target(), t.Description)
-			writeKeys(to, keys)
-			continue
+	ctx, environment := context.Background(), env.Process()
+	for i, name := range names {
+		if i > 0 {
+			_, _ = fmt.Fprintln(to)
 		}
-		p, _ := registry.Find(name)
-		keys, err := registry.Keys(p)
+		t, isTask := f.task(name)
+		if isTask {
+			err = helpTask(ctx, to, environment, t)
+		} else {
+			p, _ := registry.Find(name)
+			err = helpProgram(ctx, to, environment, registry, p)
+		}
 		if err != nil {
 			explain(plainly(), err)
 			return report.Failed
 		}
-		_, _ = fmt.Fprintf(to, "%s (mage %s)\n%s\n", registry.Usage(p), p.Target, p.Description)
-		writeKeys(to, keys)
 	}
 	return report.Healthy
 }
 
-func writeKeys(to io.Writer, keys []env.Key) {
-	for _, key := range keys {
-		marks := []string{key.Type}
-		if key.Required {
-			marks = append(marks, "required")
-		}
-		if key.Secret {
-			marks = append(marks, "secret, or a file by "+key.Name+"_FILE")
-		}
-		if key.Default != "" {
-			marks = append(marks, "default "+key.Default)
-		}
-		_, _ = fmt.Fprintf(to, "\n  %s\n      %s\n      (%s)\n", key.Name, key.Description, strings.Join(marks, "; "))
+func helpTask(ctx context.Context, to io.Writer, environment env.Environment, t Task) error {
+	keys, err := environment.Show(ctx, env.For{}, t.Keys...)
+	if err != nil {
+		return err
 	}
+	_, _ = fmt.Fprintf(to, "%s (mage %s)\n%s\n", t.Name, t.Target(), t.Description)
+	writeKeys(to, keys, false)
+	return nil
+}
+
+// helpProgram explains a program as the environment is.
+func helpProgram(ctx context.Context, to io.Writer, environment env.Environment, r *program.Registry, p program.Program) error {
+	keys, err := r.Show(ctx, environment, p)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(to, "%s (mage %s)\n%s\n", r.Usage(p), p.Target, p.Description)
+	if verbs := verbsOf(r, p); len(verbs) > 0 {
+		_, _ = fmt.Fprintf(to, "verbs: %s\n", strings.Join(verbs, ", "))
+	}
+	writeKeys(to, keys, p.Aggregate())
+	if missing := lacking(keys); len(missing) > 0 {
+		_, _ = fmt.Fprintf(to, "\nmissing or malformed: %s\n", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// verbsOf lists what can be done in a program's place, with the arguments.
+func verbsOf(r *program.Registry, p program.Program) []string {
+	var verbs []string
+	for _, sibling := range r.Siblings(p) {
+		verbs = append(verbs, task.Verb{Name: sibling.Verb, Arguments: r.Arguments(sibling)}.Usage())
+	}
+	return verbs
 }
 
 // List prints every program.

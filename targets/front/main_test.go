@@ -68,6 +68,21 @@ func TestMainOfABinary(t *testing.T) {
 		{"the schema of an event", []string{"slipway", "schema", "event"}, nil, 0, `"title": "Event of a Slipway run`, nil},
 		{"the schema of nothing", []string{"slipway", "schema"}, nil, 2, "=", []string{"schema: which? there are record", "event"}},
 
+		{"the schema of the contract", []string{"slipway", "schema", "contract"}, nil, 0, `"title": "Contract of Slipway's programs`, nil},
+
+		{"a check of what would be accepted", []string{"slipway", "check", "hosting-provider-ssh-web", "hostingProvider:sshWebRollback", "3"}, nil, 0, "=hosting-provider-ssh-web-apply: accepted\nhosting-provider-ssh-web-rollback 3: accepted\n", nil},
+		{"a check of what is missing", []string{"slipway", "check", "hosting-provider-ssh-db"}, nil, 2, "=", []string{"FAKE_HOST: missing"}},
+		{"a check writes no record", []string{"slipway", "check", "hosting-provider-ssh-db"}, []string{"REPORT=/dev/full"}, 2, "=", []string{"FAKE_HOST: missing"}},
+		{"a check of an unknown program", []string{"slipway", "check", "hosting-provider-ssh-wbe"}, nil, 2, "=", []string{"close are hosting-provider-ssh-web"}},
+		{"a check of nothing", []string{"slipway", "check"}, nil, 2, "=", []string{"check: no program named"}},
+
+		{"the contract", []string{"slipway", "contract"}, nil, 0, `{"name":"FAKE_HOST","required":true,"secret":false,"scope":"machine"}`, nil},
+		{"the contract's programs", []string{"slipway", "contract", "programs"}, nil, 0, `{"name":"hosting-provider-ssh-web-apply","short":"hosting-provider-ssh-web",`, nil},
+		{"the contract's keys", []string{"slipway", "contract", "keys"}, nil, 0, `{"name":"node","description":`, nil},
+		{"the contract's schema", []string{"slipway", "contract", "schema"}, nil, 0, `"title": "Contract of Slipway's programs`, nil},
+		{"the contract's part of nobody", []string{"slipway", "contract", "machines"}, nil, 2, "=", []string{"there are programs, keys and schema"}},
+		{"two parts of the contract", []string{"slipway", "contract", "keys", "programs"}, nil, 2, "=", []string{"which part?"}},
+
 		{"all programs", []string{"slipway", "list"}, nil, 0, listed, nil},
 		{"programs that hold a word", []string{"slipway", "list", "web-apply"}, nil, 0, "=hosting-provider-ssh-web-apply           deploys hosting-provider's web by ssh: a machine\n", nil},
 		{"programs that hold every word", []string{"slipway", "list", "refuse", "db"}, nil, 0, "=hosting-provider-ssh-db-refuse           refuses hosting-provider's db by ssh: a machine\n", nil},

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"fediversity.eu/slipway/groups"
-	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/contract"
 	"fediversity.eu/slipway/targets/program"
 	"fediversity.eu/slipway/targets/task"
 )
@@ -103,23 +103,14 @@ func methodTable(r *program.Registry) string {
 }
 
 func keyTable(r *program.Registry) (string, error) {
-	sets, err := r.KeySets()
+	c, err := contract.New(r)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	row(&b, "variable", "what it is", "valid", "default")
 	row(&b, "---", "---", "---", "---")
-	all := sets[0].Keys // of all deployments
-	for _, set := range sets {
-		for _, key := range set.Keys {
-			if !slices.ContainsFunc(all, func(k env.Key) bool { return k.Name == key.Name }) {
-				all = append(all, key)
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b env.Key) int { return strings.Compare(a.Name, b.Name) })
-	for _, key := range all {
+	for _, key := range c.Keys() {
 		shown := "`" + strings.Join(key.Variables(), "` or `") + "`"
 		value := ""
 		switch {

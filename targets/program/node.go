@@ -283,21 +283,10 @@ func (s *Session) nodeOf(p Program) *node {
 	}
 	group := s.registry.groupOf(p.Group)
 	byName := map[string]*member{} // of the machine or of the effect
-	add := func(name string, leaf *node) {
-		byName[name] = &member{node: leaf, aggregate: n}
-		n.members = append(n.members, byName[name])
-	}
-	for _, machine := range membersOf(group, p.Kind) {
-		if leaf, ok := s.leafOf(p, group, machine); ok {
-			add(machine.Name, leaf)
-		}
-	}
-	if p.Kind == Combined {
-		for _, effect := range s.registry.effectsOf(group) {
-			if leaf, ok := s.effectOf(p, group, effect); ok {
-				add(effect.Name(), leaf)
-			}
-		}
+	for _, leaf := range s.registry.Members(p) {
+		m := &member{node: s.nodeOf(leaf), aggregate: n}
+		byName[leaf.Machine+leaf.Effect] = m
+		n.members = append(n.members, m)
 	}
 	for _, m := range n.members {
 		m.among = m.among || len(n.members) > 1
@@ -312,32 +301,6 @@ func (s *Session) nodeOf(p Program) *node {
 		}
 	}
 	return n
-}
-
-// leafOf gives the node of an aggregate's verb on one machine, if the machine
-// has that verb.
-func (s *Session) leafOf(p Program, group groups.Group, machine groups.Machine) (*node, bool) {
-	method := p.Method
-	if method == "" {
-		method = group.Methods[0]
-	}
-	verbs := s.registry.methods[method].Verbs(machine.Placement)
-	i := slices.IndexFunc(verbs, func(v task.Verb) bool { return v.Name == p.Verb })
-	if i < 0 {
-		return nil, false
-	}
-	return s.nodeOf(s.registry.deploymentOf(group, machine, method, verbs[i])), true
-}
-
-// effectOf gives the node of a combined run's verb for an effect, if it has that
-// verb.
-func (s *Session) effectOf(p Program, group groups.Group, effect effects.Effect) (*node, bool) {
-	verbs := effect.Verbs(group)
-	i := slices.IndexFunc(verbs, func(v task.Verb) bool { return v.Name == p.Verb })
-	if i < 0 {
-		return nil, false
-	}
-	return s.nodeOf(effectProgram(group, effect, verbs[i])), true
 }
 
 // destroy is the verb that takes a graph apart from its far end.

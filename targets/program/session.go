@@ -21,10 +21,10 @@ import (
 
 // Keys are the coordinates that every program reads.
 type Keys struct {
-	Parallelism env.Count `env:"PARALLELISM,default=10" desc:"how many machines an aggregate works on at once"`
-	Progress    string    `env:"PROGRESS,default=auto" oneof:"auto,plain,json" desc:"how events are shown: live on a terminal and as lines elsewhere, always as lines, or as one JSON object a line"`
-	Report      env.Path  `env:"REPORT" desc:"file to write the record of the run to, as JSON"`
-	NoColor     env.Text  `env:"NO_COLOR" desc:"set to anything, it takes the colours off a terminal"`
+	Parallelism env.Count `env:"PARALLELISM,default=10" scope:"run" desc:"how many machines an aggregate works on at once"`
+	Progress    string    `env:"PROGRESS,default=auto" scope:"run" oneof:"auto,plain,json" desc:"how events are shown: live on a terminal and as lines elsewhere, always as lines, or as one JSON object a line"`
+	Report      env.Path  `env:"REPORT" scope:"run" desc:"file to write the record of the run to, as JSON"`
+	NoColor     env.Text  `env:"NO_COLOR" scope:"run" desc:"set to anything, it takes the colours off a terminal"`
 }
 
 // Session runs programs of a registry in one process: each at most once,
@@ -174,11 +174,17 @@ func (s *Session) write(record *report.Record, err error) error {
 // is wrong with any of them. Run does the same first.
 func (s *Session) Check(ctx context.Context, calls ...Call) error {
 	record := newRecord(calls)
-	if _, err := s.check(ctx, calls); err != nil {
+	if err := s.Accept(ctx, calls...); err != nil {
 		record.Close(err)
 		return s.write(record, err)
 	}
 	return nil
+}
+
+// Accept is Check for whoever only asks: it writes no record.
+func (s *Session) Accept(ctx context.Context, calls ...Call) error {
+	_, err := s.check(ctx, calls)
+	return err
 }
 
 func (s *Session) check(ctx context.Context, calls []Call) ([]*node, error) {
@@ -288,14 +294,4 @@ func (r *Registry) taskOf(p Program) task.Task {
 		return r.system(d)
 	}
 	return r.methods[p.Method].Task(d, p.Verb)
-}
-
-// Keys lists the keys that a program reads, its members' included.
-func (r *Registry) Keys(p Program) ([]env.Key, error) {
-	s := &Session{registry: r, nodes: map[string]*node{}}
-	declared := []any{&Keys{}}
-	for _, leaf := range s.nodeOf(p).leaves() {
-		declared = append(declared, leaf.task.Coordinates()...)
-	}
-	return env.Declared(declared...)
 }

@@ -1,4 +1,5 @@
-// Command generate writes the Mage namespaces of the declared groups. It is run
+// Command generate writes the Mage namespaces of the declared groups, the tables
+// of the README, and the contract that the example of a front-end has. It is run
 // by go generate in the folder of package targets.
 package main
 
@@ -23,5 +24,8 @@ func generate() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(gen.Write("..", ".", registry), gen.WriteReadme("../README.md", registry))
+	return errors.Join(
+		gen.Write("..", ".", registry), gen.WriteReadme("../README.md", registry),
+		gen.WriteContract("../examples/frontend/contract.json", registry),
+	)
 }

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// asked sends a request to a front-end whose jobs print their environment.
+func asked(t *testing.T, secrets, path, body string) (int, string) {
+	t.Helper()
+	job := filepath.Join(t.TempDir(), "job")
+	if err := os.WriteFile(job, []byte("#!/bin/sh\necho \"argv: $*\"\n/usr/bin/env\nexit 3\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f := frontend{contract: baked(), run: job, secrets: secrets}
+	w := httptest.NewRecorder()
+	f.routes().ServeHTTP(w, httptest.NewRequest("POST", path, strings.NewReader(body)))
+	return w.Code, w.Body.String()
+}
+
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name, program, body string
+		code                int
+		says                []string
+	}{
+		{"an unknown program", "operator-ssh-wbe", `{}`, 404, []string{`no program is called operator-ssh-wbe`, `"close":["operator-ssh-web"`}},
+		{"an internal program", "operator-ssh-db-apply", `{}`, 404, []string{`no program is called operator-ssh-db-apply`}},
+		{"a body of another form", "operator-ssh-web", `{"environment":{}}`, 400, []string{"environment"}},
+		{"no body", "operator-ssh-web", ``, 400, nil},
+		{"what is missing", "operator-ssh-web-verify", `{"variables":{"SSH_HOST":"192.0.2.7"}}`, 422, []string{`"missing":["SSH_HOST_KEY"]`}},
+		{"what is undeclared", "operator-ssh-web-verify", `{"variables":{"SSH_HOST":"a","SSH_HOST_KEY":"b","LD_PRELOAD":"x","DB_SSH_HOST":"y","PATH":"z"}}`, 422, []string{`"undeclared":["DB_SSH_HOST","LD_PRELOAD","PATH"]`}},
+		{"a secret and its file", "operator-ssh-web-verify", `{"variables":{"SSH_HOST":"a","SSH_HOST_KEY":"b","SSH_KEY":"hush","WEB_SSH_KEY_FILE":"/etc/shadow"}}`, 422, []string{`"secret":["SSH_KEY","WEB_SSH_KEY_FILE"]`}},
+		{"a plain key of several machines", "operator-ssh-all-verify", `{"variables":{"SSH_HOST":"a"}}`, 422, []string{`"undeclared":["SSH_HOST"]`, `WEB_SSH_HOST`, `FORGE_SSH_HOST_KEY`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, said := asked(t, "", "/programs/"+c.program, c.body)
+			if code != c.code {
+				t.Fatalf("%d %s", code, said)
+			}
+			if strings.Contains(said, "argv:") || strings.Contains(said, "hush") || strings.Contains(said, "operator-ssh-db-") && c.code == 404 && c.program != "operator-ssh-db-apply" {
+				t.Fatalf("%s", said)
+			}
+			for _, text := range c.says {
+				if !strings.Contains(said, text) {
+					t.Errorf("%q is not in %s", text, said)
+				}
+			}
+		})
+	}
+}
+
+func TestAJobGetsWhatIsDeclaredAndNothingElse(t *testing.T) {
+	secrets := t.TempDir()
+	for _, name := range []string{"SSH_KEY", "DNS_TOKEN", "UNDECLARED"} {
+		if err := os.WriteFile(filepath.Join(secrets, name), []byte("hush\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("OF_THE_FRONT_END", "x")
+	t.Setenv("SSH_HOST_KEY", "of the front-end itself")
+	t.Setenv("HOME", "/nonexistent")
+	code, said := asked(t, secrets, "/programs/operator-ssh-web-verify", `{"variables":{"WEB_SSH_HOST":"192.0.2.7","SSH_HOST_KEY":"ssh-ed25519 AAAA"}}`)
+	if code != 200 || !strings.HasPrefix(said, "argv: operator-ssh-web-verify\n") || !strings.HasSuffix(said, "exit code 3\n") {
+		t.Fatalf("%d %s", code, said)
+	}
+	fixed := []string{"PWD", "SHLVL", "_", "OLDPWD"} // the shell's own
+	for _, f := range baked().Fixed {
+		fixed = append(fixed, f.Name)
+	}
+	got := map[string]string{}
+	for line := range strings.Lines(said) {
+		name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		if ok && !slices.Contains(fixed, name) {
+			got[name] = value
+		}
+	}
+	want := map[string]string{"WEB_SSH_HOST": "192.0.2.7", "SSH_HOST_KEY": "ssh-ed25519 AAAA", "SSH_KEY_FILE": filepath.Join(secrets, "SSH_KEY")}
+	a, _ := json.Marshal(got)
+	b, _ := json.Marshal(want)
+	if string(a) != string(b) {
+		t.Errorf("the job got %s instead of %s", a, b)
+	}
+	if !strings.Contains(said, "HOME=/nonexistent\n") {
+		t.Error("HOME is missing, which is fixed")
+	}
+}
+
+func TestPublishedProgramsAreListed(t *testing.T) {
+	w := httptest.NewRecorder()
+	frontend{contract: baked()}.routes().ServeHTTP(w, httptest.NewRequest("GET", "/programs", nil))
+	if said := w.Body.String(); w.Code != 200 || !strings.Contains(said, `"name":"operator-ssh-web-apply"`) || strings.Contains(said, "operator-ssh-db") {
+		t.Errorf("%d %s", w.Code, said)
+	}
+}

@@ -1,0 +1,3 @@
+module example.org/frontend
+
+go 1.26.0

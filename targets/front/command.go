@@ -1,0 +1,112 @@
+package front
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"fediversity.eu/slipway/targets/report"
+)
+
+// command is a word that the binary knows beside the names of programs and tasks.
+type command struct {
+	name        string
+	usage       string // what may follow
+	description string // one line
+	mage        bool   // a magefile's command line may begin with it too
+	run         func(f Front, words []string) report.Code
+}
+
+// commands lists them in the order in which help has them.
+func commands() []command {
+	return []command{
+		{
+			"list", "[WORD…]", "the programs whose names hold every WORD", false,
+			func(f Front, words []string) report.Code { return f.list(os.Stdout, words) },
+		},
+		{"run", "NAME…", "run programs, by name or by Mage target", false, Front.runNamed},
+		{"check", "NAME…", "whether they would be accepted as the environment is; starts nothing", true, Front.check},
+		{
+			"help", "NAME", "what a program does, which variables it reads, and how they are set", false,
+			func(f Front, words []string) report.Code { return f.help(os.Stdout, words) },
+		},
+		{"apps", "DIR", "make DIR hold a link for each program: an executable of exactly its name", true, Front.apps},
+		{"contract", "[programs|keys|schema]", "what there is to run and what it reads, as JSON", true, Front.contract},
+		{
+			"schema", "WHICH", "the JSON Schema of a record, an event or the contract", false,
+			func(_ Front, words []string) report.Code { return schema(os.Stdout, words) },
+		},
+		{
+			"version", "", "the version of this binary", false,
+			func(Front, []string) report.Code { return version(os.Stdout) },
+		},
+	}
+}
+
+// commandOf finds the command of a word. Flags mean the commands that everybody
+// expects behind them.
+func commandOf(word string) (command, bool) {
+	switch word {
+	case "-h", "--help":
+		word = "help"
+	case "--version":
+		word = "version"
+	}
+	all := commands()
+	i := slices.IndexFunc(all, func(c command) bool { return c.name == word })
+	if i < 0 {
+		return command{}, false
+	}
+	return all[i], true
+}
+
+// asCommand reads a magefile's command line that is one of our commands, such as
+// "contract:programs" or "check NAME".
+func asCommand(words []string) (command, []string, bool) {
+	if len(words) == 0 {
+		return command{}, nil, false
+	}
+	name, sub, more := strings.Cut(strings.ToLower(words[0]), ":")
+	c, ok := commandOf(name)
+	if !ok || !c.mage {
+		return command{}, nil, false
+	}
+	rest := words[1:]
+	if more {
+		rest = append([]string{sub}, rest...)
+	}
+	return c, rest, true
+}
+
+// Command runs one of the commands of the binary, for a target that Mage's own
+// main runs. The error says its own exit code.
+func Command(f Front, words ...string) error {
+	c, ok := commandOf(words[0])
+	if !ok {
+		return report.Wrap(fmt.Errorf("no command is called %s", words[0]))
+	}
+	if code := c.run(f, words[1:]); code != report.Healthy {
+		return &report.Exit{Code: code, Err: errors.New(code.String()), Told: true}
+	}
+	return nil
+}
+
+func usage(err error) report.Code {
+	explain(plainly(), &report.Fault{
+		Code: report.Usage, What: "read the command line", Why: err, Hint: "slipway help says what it takes",
+	})
+	return report.Usage
+}
+
+func version(to io.Writer) report.Code {
+	text := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		text = info.Main.Version + " " + info.GoVersion
+	}
+	_, _ = fmt.Fprintln(to, "slipway", text)
+	return report.Healthy
+}

@@ -1,0 +1,85 @@
+package program
+
+import (
+	"reflect"
+	"slices"
+
+	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/task"
+)
+
+// Members lists the programs that an aggregate runs: its verb on every machine
+// that has it, and for a combined one also its verb of every effect. Any other
+// program has none.
+func (r *Registry) Members(p Program) []Program {
+	if !p.Aggregate() {
+		return nil
+	}
+	group := r.groupOf(p.Group)
+	method := p.Method
+	if method == "" {
+		method = group.Methods[0]
+	}
+	var members []Program
+	for _, machine := range membersOf(group, p.Kind) {
+		if verb, ok := verbNamed(r.methods[method].Verbs(machine.Placement), p.Verb); ok {
+			members = append(members, r.deploymentOf(group, machine, method, verb))
+		}
+	}
+	if p.Kind != Combined {
+		return members
+	}
+	for _, effect := range r.effectsOf(group) {
+		if verb, ok := verbNamed(effect.Verbs(group), p.Verb); ok {
+			members = append(members, effectProgram(group, effect, verb))
+		}
+	}
+	return members
+}
+
+func verbNamed(verbs []task.Verb, name string) (task.Verb, bool) {
+	i := slices.IndexFunc(verbs, func(v task.Verb) bool { return v.Name == name })
+	if i < 0 {
+		return task.Verb{}, false
+	}
+	return verbs[i], true
+}
+
+// Coordinates gives the structs whose fields are the keys that a program reads,
+// its members' included, one of each type: keys depend on nothing else.
+func (r *Registry) Coordinates(p Program) []any {
+	leaves := r.Members(p)
+	if !p.Aggregate() {
+		leaves = []Program{p}
+	}
+	all := []any{&Keys{}}
+	seen := map[reflect.Type]bool{}
+	for _, leaf := range leaves {
+		for _, c := range r.taskOf(leaf).Coordinates() {
+			if t := reflect.TypeOf(c); !seen[t] {
+				seen[t] = true
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// Keys lists the keys that a program reads, its members' included.
+func (r *Registry) Keys(p Program) ([]env.Key, error) { return env.Declared(r.Coordinates(p)...) }
+
+// Siblings lists the programs that differ from p in their verb alone, p included,
+// in the order in which the method or the effect has its verbs. The system of a
+// machine has none.
+func (r *Registry) Siblings(p Program) []Program {
+	if p.Kind == System {
+		return nil
+	}
+	var list []Program
+	for _, other := range r.expand(r.groupOf(p.Group)) {
+		if other.Kind == p.Kind && other.Method == p.Method && other.Effect == p.Effect && other.Machine == p.Machine {
+			list = append(list, other)
+		}
+	}
+	return list
+}

@@ -35,6 +35,7 @@ func commands() []command {
 			func(f Front, words []string) report.Code { return f.help(os.Stdout, words) },
 		},
 		{"apps", "DIR", "make DIR hold a link for each program: an executable of exactly its name", true, Front.apps},
+		{"pipeline", "SYSTEM GROUP", "the graph of a group as a pipeline of gitlab, github or forgejo", true, Front.pipeline},
 		{"contract", "[programs|keys|schema]", "what there is to run and what it reads, as JSON", true, Front.contract},
 		{
 			"schema", "WHICH", "the JSON Schema of a record, an event or the contract", false,

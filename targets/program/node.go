@@ -13,8 +13,6 @@ import (
 
 	"github.com/magefile/mage/mg"
 
-	"fediversity.eu/slipway/effects"
-	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
 	"fediversity.eu/slipway/targets/task"
@@ -281,94 +279,22 @@ func (s *Session) nodeOf(p Program) *node {
 		n.task = s.registry.taskOf(p)
 		return n
 	}
-	group := s.registry.groupOf(p.Group)
-	byName := map[string]*member{} // of the machine or of the effect
-	for _, leaf := range s.registry.Members(p) {
+	r := s.registry
+	byName := map[string]*member{}
+	for _, leaf := range r.Members(p) {
 		m := &member{node: s.nodeOf(leaf), aggregate: n}
-		byName[leaf.Machine+leaf.Effect] = m
+		byName[leaf.Name] = m
 		n.members = append(n.members, m)
 	}
 	for _, m := range n.members {
 		m.among = m.among || len(n.members) > 1
 	}
-	if p.Kind == Combined {
-		for name, before := range edges(group, s.registry.effectsOf(group), p.Verb == destroy) {
-			for _, other := range before {
-				if byName[name] != nil && byName[other] != nil {
-					byName[name].needs = append(byName[name].needs, byName[other])
-				}
-			}
+	for name, before := range r.Needs(p) {
+		for _, other := range before {
+			byName[name].needs = append(byName[name].needs, byName[other])
 		}
 	}
 	return n
-}
-
-// destroy is the verb that takes a graph apart from its far end.
-const destroy = "destroy"
-
-// edges lists, for each machine and effect of a group, what comes before it: what
-// a machine needs, and every internal machine before the published ones; every
-// machine before the effects, and each of these before the next.
-func edges(group groups.Group, standalone []effects.Effect, backwards bool) map[string][]string {
-	before := map[string][]string{}
-	add := func(machine, first string) {
-		if backwards {
-			machine, first = first, machine
-		}
-		if !slices.Contains(before[machine], first) {
-			before[machine] = append(before[machine], first)
-		}
-	}
-	for i, effect := range standalone {
-		for _, machine := range group.Machines {
-			add(effect.Name(), machine.Name)
-		}
-		for _, other := range standalone[:i] {
-			add(effect.Name(), other.Name())
-		}
-	}
-	all := allNeeds(group)
-	for _, machine := range group.Machines {
-		for _, need := range machine.Needs {
-			add(machine.Name, need)
-		}
-		if machine.Internal {
-			continue
-		}
-		for _, other := range group.Machines {
-			// An internal machine that needs a published one can't come before it.
-			if other.Internal && !all[other.Name][machine.Name] {
-				add(machine.Name, other.Name)
-			}
-		}
-	}
-	return before
-}
-
-// allNeeds gives what each machine of a group needs, directly or not.
-func allNeeds(group groups.Group) map[string]map[string]bool {
-	direct := map[string][]string{}
-	for _, machine := range group.Machines {
-		direct[machine.Name] = machine.Needs
-	}
-	all := map[string]map[string]bool{}
-	var of func(name string) map[string]bool
-	of = func(name string) map[string]bool {
-		if known, ok := all[name]; ok {
-			return known
-		}
-		needs := map[string]bool{}
-		all[name] = needs
-		for _, need := range direct[name] {
-			needs[need] = true
-			maps.Copy(needs, of(need))
-		}
-		return needs
-	}
-	for name := range direct {
-		of(name)
-	}
-	return all
 }
 
 // leaves lists the nodes that have tasks: the node itself, or its members.

@@ -1,0 +1,102 @@
+package program
+
+import (
+	"maps"
+	"slices"
+
+	"fediversity.eu/slipway/effects"
+	"fediversity.eu/slipway/groups"
+)
+
+// Needs lists, for each member of a combined program, the members that must have
+// ended well before it starts, all by the names of their programs. Who is not in
+// it waits for nobody.
+func (r *Registry) Needs(p Program) map[string][]string {
+	needs := map[string][]string{}
+	if p.Kind != Combined {
+		return needs
+	}
+	group := r.groupOf(p.Group)
+	members := r.Members(p)
+	byPart := map[string]string{} // of the machine or of the effect
+	for _, m := range members {
+		byPart[m.Machine+m.Effect] = m.Name
+	}
+	before := edges(group, r.effectsOf(group), p.Verb == destroy)
+	for _, m := range members {
+		for _, other := range before[m.Machine+m.Effect] {
+			if name, ok := byPart[other]; ok {
+				needs[m.Name] = append(needs[m.Name], name)
+			}
+		}
+	}
+	return needs
+}
+
+// destroy is the verb that takes a graph apart from its far end.
+const destroy = "destroy"
+
+// edges lists, for each machine and effect of a group, what comes before it: what
+// a machine needs, and every internal machine before the published ones; every
+// machine before the effects, and each of these before the next.
+func edges(group groups.Group, standalone []effects.Effect, backwards bool) map[string][]string {
+	before := map[string][]string{}
+	add := func(machine, first string) {
+		if backwards {
+			machine, first = first, machine
+		}
+		if !slices.Contains(before[machine], first) {
+			before[machine] = append(before[machine], first)
+		}
+	}
+	for i, effect := range standalone {
+		for _, machine := range group.Machines {
+			add(effect.Name(), machine.Name)
+		}
+		for _, other := range standalone[:i] {
+			add(effect.Name(), other.Name())
+		}
+	}
+	all := allNeeds(group)
+	for _, machine := range group.Machines {
+		for _, need := range machine.Needs {
+			add(machine.Name, need)
+		}
+		if machine.Internal {
+			continue
+		}
+		for _, other := range group.Machines {
+			// An internal machine that needs a published one can't come before it.
+			if other.Internal && !all[other.Name][machine.Name] {
+				add(machine.Name, other.Name)
+			}
+		}
+	}
+	return before
+}
+
+// allNeeds gives what each machine of a group needs, directly or not.
+func allNeeds(group groups.Group) map[string]map[string]bool {
+	direct := map[string][]string{}
+	for _, machine := range group.Machines {
+		direct[machine.Name] = machine.Needs
+	}
+	all := map[string]map[string]bool{}
+	var of func(name string) map[string]bool
+	of = func(name string) map[string]bool {
+		if known, ok := all[name]; ok {
+			return known
+		}
+		needs := map[string]bool{}
+		all[name] = needs
+		for _, need := range direct[name] {
+			needs[need] = true
+			maps.Copy(needs, of(need))
+		}
+		return needs
+	}
+	for name := range direct {
+		of(name)
+	}
+	return all
+}

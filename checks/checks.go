@@ -49,6 +49,7 @@ func OnMachines() []Check {
 		{"contract-schema", "holds what is published to its JSON Schema, from the binary and from mage", "^TestContractSchema$"},
 		{"contract-frontend", "lets a front-end that has the contract alone start every published program: it rejects unknown names and forwards exactly the declared variables", "^TestContractFrontend$"},
 		{"apps-run", "links every program's name to the binary, and calls them by their names", "^TestAppsRun$"},
+		{"flake-evaluates", "evaluates every output of the flake over the stand-in nixpkgs with restricted evaluation, by an old Nix and a newer one, and runs an app", "^TestFlakeEvaluates$"},
 		{"pipeline-lints", "shows the pipelines of every group to actionlint and to GitLab's schema", "^TestPipelineLints$"},
 		{"pipeline-runs", "runs pipelines of GitLab on this host: jobs start in order, see what they read and nothing else, and leave their records", "^TestPipelineRuns$"},
 		{"integrations-cold-start-bootstraps", "makes the first state before the first object, and goes on from a start that failed", "^TestColdStart"},

@@ -72,11 +72,11 @@ func (w *world) pipelined(t *testing.T, runner *gitlabci.Runner, name string, va
 }
 
 // run runs the pipeline, and tells how it ended and what was said.
-func (r *repository) run(t *testing.T) (ended error, said string) {
+func (r *repository) run(t *testing.T) (said string, ended error) {
 	t.Helper()
 	said, ended = r.runner.Run(t.Context(), r.dir, r.world.dir)
 	t.Log(said)
-	return ended, said
+	return said, ended
 }
 
 // started lists the jobs in the order in which they started.
@@ -116,7 +116,7 @@ func TestPipelineRuns(t *testing.T) {
 
 	t.Run("every job builds, in order, and leaves its record", func(t *testing.T) {
 		r := w.pipelined(t, runner, "operator-combined-build", variables, nil)
-		ended, _ := r.run(t)
+		_, ended := r.run(t)
 		assert.NilError(t, ended)
 		started := r.started(t)
 		assert.Equal(t, len(started), 3)
@@ -134,7 +134,7 @@ func TestPipelineRuns(t *testing.T) {
 
 	t.Run("what needs a job that fails is not started", func(t *testing.T) {
 		r := w.pipelined(t, runner, "operator-combined-verify", variables, nil)
-		ended, _ := r.run(t)
+		_, ended := r.run(t)
 		assert.Assert(t, ended != nil)
 		assert.DeepEqual(t, r.started(t), []string{"operator-ssh-db-verify"})
 		assert.DeepEqual(t, r.seen(t, "operator-ssh-db-verify"), []string{
@@ -148,7 +148,7 @@ func TestPipelineRuns(t *testing.T) {
 			"operator-ssh-db-apply": "0", "operator-ssh-web-apply": "0", "operator-ssh-forge-apply": "0",
 			"operator-dns-apply": "0", "operator-registrars-apply": "6",
 		})
-		ended, said := r.run(t)
+		said, ended := r.run(t)
 		assert.NilError(t, ended)
 		assert.Assert(t, strings.Contains(said, "WARN  operator-registrars-apply"), said)
 		started := r.started(t)

@@ -138,7 +138,7 @@ func TestPipelineRuns(t *testing.T) {
 		assert.Assert(t, ended != nil)
 		assert.DeepEqual(t, r.started(t), []string{"operator-ssh-db-verify"})
 		assert.DeepEqual(t, r.seen(t, "operator-ssh-db-verify"), []string{
-			"DB_SSH_HOST", "DB_SSH_HOST_KEY", "DB_SSH_KEY", "DB_SSH_PORT", "REPORT",
+			"DB_SSH_HOST", "DB_SSH_HOST_KEY", "DB_SSH_KEY", "DB_SSH_PORT", "PROGRESS", "REPORT",
 		})
 	})
 

@@ -62,14 +62,16 @@ func (p *Pipeline) actionsJob(a actions, j Job) mapping {
 	// Of the steps, only this one sees the variables.
 	given := mapping{{reportKey, j.record()}}
 	for _, v := range j.Variables {
-		from := "vars"
+		value := "vars." + v.Name
 		switch {
 		case v.Secret:
-			from = "secrets"
+			value = "secrets." + v.Name
 		case v.Name == phaseKey:
-			from = "inputs"
+			value = "inputs." + v.Name
+		case v.Name == progressKey:
+			value += " || '" + progress + "'"
 		}
-		given = append(given, entry{v.Name, fmt.Sprintf("${{ %s.%s }}", from, v.Name)})
+		given = append(given, entry{v.Name, "${{ " + value + " }}"})
 	}
 	m := mapping{{"runs-on", runner}}
 	m = m.with(p.keys.Image != "", "container", p.keys.Image)

@@ -77,6 +77,7 @@ func (p *Pipeline) gitLabJob(j Job) mapping {
 		entry{"resource_group", p.lock(j)},
 		entry{"variables", mapping{
 			{reportKey, j.record()},
+			{progressKey, progress},
 			{forwardKey, strings.Join(slices.Compact(forwarded), "\n")},
 		}},
 		entry{"script", []string{p.command(j)}},

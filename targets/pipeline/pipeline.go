@@ -117,6 +117,11 @@ func (p *Pipeline) phases() []string {
 	return strings.Split(strings.TrimPrefix(p.phase.Type, "one of "), ", ")
 }
 
+// progressKey is the variable that says how a run speaks. Runners have terminals
+// that nobody watches, and keep what was shown there as text: unless somebody says
+// otherwise, jobs write lines.
+const progressKey, progress = "PROGRESS", "plain"
+
 // inOrder sorts jobs: each comes after those that it needs, and else as it was.
 func inOrder(jobs []Job) []Job {
 	ordered, placed := make([]Job, 0, len(jobs)), map[string]bool{}

@@ -111,7 +111,7 @@ func read(t *testing.T, system string, text []byte) map[string]job {
 			got.amber = got.amber || strings.Contains(step.Run, "code=0\nfi\n")
 			for variable, value := range step.Env {
 				got.variables = append(got.variables, variable)
-				assert.Assert(t, variable == "REPORT" || strings.HasSuffix(value, "."+variable+" }}"), value)
+				assert.Assert(t, variable == "REPORT" || strings.Contains(value, "."+variable+" "), value)
 			}
 		}
 		jobs[name] = got

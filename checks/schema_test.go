@@ -17,6 +17,17 @@ import (
 // valid holds JSON documents, one or one a line, to a published schema.
 func valid(t *testing.T, schema []byte, documents ...[]byte) {
 	t.Helper()
+	compiled := compile(t, schema)
+	for _, text := range documents {
+		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		assert.NilError(t, err, "%s", text)
+		assert.NilError(t, compiled.Validate(document), "%s", text)
+	}
+}
+
+// compile reads a JSON Schema.
+func compile(t *testing.T, schema []byte) *jsonschema.Schema {
+	t.Helper()
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	assert.NilError(t, err)
 	compiler := jsonschema.NewCompiler()
@@ -24,11 +35,7 @@ func valid(t *testing.T, schema []byte, documents ...[]byte) {
 	assert.NilError(t, compiler.AddResource("schema.json", document))
 	compiled, err := compiler.Compile("schema.json")
 	assert.NilError(t, err)
-	for _, text := range documents {
-		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		assert.NilError(t, err, "%s", text)
-		assert.NilError(t, compiled.Validate(document), "%s", text)
-	}
+	return compiled
 }
 
 // events reads what a run with PROGRESS=json said, every line of it.

@@ -379,18 +379,24 @@ func (w *world) on(g *guest.Guest, script string) string {
 
 func (w *world) witness(g *guest.Guest, script string) (string, error) {
 	w.t.Helper()
+	out, err := w.ssh(g, script).Output(w.t.Context())
+	return string(out), err
+}
+
+// ssh is a script on the guest, to be run.
+func (w *world) ssh(g *guest.Guest, script string) child.Command {
+	w.t.Helper()
 	access := g.Access()
 	known := filepath.Join(w.dir, "known_hosts")
 	line := fmt.Sprintf("[%s]:%d %s\n", access.Host, access.Port, access.HostKey)
 	assert.NilError(w.t, os.WriteFile(known, []byte(line), 0o600))
-	out, err := child.Command{
+	return child.Command{
 		Path: "ssh", Env: pairs(w.env), Args: []string{
 			"-F", "none", "-q", "-i", access.KeyFile, "-p", strconv.Itoa(access.Port),
 			"-o", "IdentitiesOnly=yes", "-o", "UserKnownHostsFile=" + known, "-o", "ConnectTimeout=20",
 			access.User + "@" + access.Host, script,
 		},
-	}.Output(w.t.Context())
-	return string(out), err
+	}
 }
 
 var _ io.Writer = testWriter{}

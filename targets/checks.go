@@ -182,6 +182,15 @@ func (Checks) StandIn(ctx context.Context) error { return run(ctx, "checks-stand
 // Bench measures what a user waits for, beside something to compare it with.
 func (Checks) Bench(ctx context.Context) error { return run(ctx, "checks-bench") }
 
+// FlakeEvaluates evaluates every output of the flake over the stand-in nixpkgs with restricted evaluation, by an old Nix and a newer one, and runs an app.
+func (Checks) FlakeEvaluates(ctx context.Context) error { return run(ctx, "checks-flake-evaluates") }
+
+// PipelineLints shows the pipelines of every group to actionlint and to GitLab's schema.
+func (Checks) PipelineLints(ctx context.Context) error { return run(ctx, "checks-pipeline-lints") }
+
+// PipelineRuns runs pipelines of GitLab on this host: jobs start in order, see what they read and nothing else, and leave their records.
+func (Checks) PipelineRuns(ctx context.Context) error { return run(ctx, "checks-pipeline-runs") }
+
 // IntegrationsColdStartBootstraps makes the first state before the first object, and goes on from a start that failed.
 func (Checks) IntegrationsColdStartBootstraps(ctx context.Context) error {
 	return run(ctx, "checks-integrations-cold-start-bootstraps")

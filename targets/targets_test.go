@@ -14,6 +14,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"fediversity.eu/slipway/targets/catalog"
+	"fediversity.eu/slipway/targets/contract"
 	"fediversity.eu/slipway/targets/gen"
 )
 
@@ -38,7 +39,13 @@ func TestTheModuleIsUpToDate(t *testing.T) {
 func TestTheContractOfTheExampleIsUpToDate(t *testing.T) {
 	r, err := catalog.Registry()
 	assert.NilError(t, err)
-	assert.NilError(t, gen.CheckContract("../examples/frontend/contract.json", r))
+	assert.NilError(t, gen.CheckContract("../examples/frontend/contract.json", r, (*contract.Contract).Document))
+}
+
+func TestTheProgramsOfTheFlakeAreUpToDate(t *testing.T) {
+	r, err := catalog.Registry()
+	assert.NilError(t, err)
+	assert.NilError(t, gen.CheckContract("../nix/programs.json", r, (*contract.Contract).ProgramsDocument))
 }
 
 // lines gives what each Mage target of this package runs: target to name.

@@ -41,6 +41,7 @@ func commands() []command {
 			"module", "[GROUP…]", "the module.json of a module source with these groups", true,
 			func(f Front, words []string) report.Code { return f.module(os.Stdout, words) },
 		},
+		{"pipeline", "SYSTEM GROUP", "the graph of a group as a pipeline of gitlab, github or forgejo", true, Front.pipeline},
 		{"contract", "[programs|keys|schema]", "what there is to run and what it reads, as JSON", true, Front.contract},
 		{
 			"graph", "[GROUP|PROGRAM|RECORD]", "the order in which a group is taken up, or a run by its REPORT, as a picture; GRAPH_FORMAT=dot, GRAPH_FILE=path",

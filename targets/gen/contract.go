@@ -9,9 +9,14 @@ import (
 	"fediversity.eu/slipway/targets/program"
 )
 
-// WriteContract brings a contract.json that is baked into a front-end up to date.
-func WriteContract(path string, r *program.Registry) error {
-	wanted, err := documentOf(r)
+// Document is one of the documents of a contract, such as
+// [contract.Contract.ProgramsDocument].
+type Document func(*contract.Contract) ([]byte, error)
+
+// WriteContract brings a file with a document of the contract up to date: the
+// contract.json that is baked into a front-end, the programs.json of a flake.
+func WriteContract(path string, r *program.Registry, which Document) error {
+	wanted, err := documentOf(r, which)
 	if err != nil {
 		return err
 	}
@@ -19,8 +24,8 @@ func WriteContract(path string, r *program.Registry) error {
 }
 
 // CheckContract tells whether such a file is up to date.
-func CheckContract(path string, r *program.Registry) error {
-	wanted, err := documentOf(r)
+func CheckContract(path string, r *program.Registry, which Document) error {
+	wanted, err := documentOf(r, which)
 	if err != nil {
 		return err
 	}
@@ -31,10 +36,10 @@ func CheckContract(path string, r *program.Registry) error {
 	return err
 }
 
-func documentOf(r *program.Registry) ([]byte, error) {
+func documentOf(r *program.Registry, which Document) ([]byte, error) {
 	c, err := contract.New(r)
 	if err != nil {
 		return nil, err
 	}
-	return c.Document()
+	return which(c)
 }

@@ -1,0 +1,119 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+
+	"fediversity.eu/slipway/targets/report"
+)
+
+// actions is what differs between the systems that read GitHub's workflows.
+type actions struct {
+	name     string
+	runner   string // label of a runner, by default
+	checkout string
+	upload   string // puts a file among the artefacts
+	callable bool   // a workflow may be called by others
+}
+
+var (
+	gitHub = actions{"github", "self-hosted", "actions/checkout@v4", "actions/upload-artifact@v4", true}
+	// Forgejo's own copy of upload-artifact: GitHub's refuses any other server.
+	forgejo = actions{"forgejo", "docker", "actions/checkout@v4", "forgejo/upload-artifact@v4", false}
+)
+
+// GitHub writes the pipeline as a workflow of GitHub Actions (GitHub, "Workflow
+// syntax for GitHub Actions").
+func (p *Pipeline) GitHub() ([]byte, error) { return p.workflow(gitHub) }
+
+// Forgejo writes the pipeline as a workflow of Forgejo Actions (Forgejo, "Forgejo
+// Actions reference").
+func (p *Pipeline) Forgejo() ([]byte, error) { return p.workflow(forgejo) }
+
+func (p *Pipeline) workflow(a actions) ([]byte, error) {
+	on := mapping{{"workflow_dispatch", p.inputs("choice")}}.with(a.callable, "workflow_call", p.inputs("string"))
+	jobs := mapping{}
+	for _, job := range p.Jobs {
+		jobs = append(jobs, entry{job.Program.Name, p.actionsJob(a, job)})
+	}
+	return document(p.head(a.name), mapping{
+		{"name", p.Name},
+		{"on", on},
+		{"permissions", mapping{{"contents", "read"}}},
+		{"concurrency", mapping{{"group", "slipway-" + p.Group}, {"cancel-in-progress", false}}},
+		{"jobs", jobs},
+	})
+}
+
+// inputs is what whoever starts a workflow is asked for.
+func (p *Pipeline) inputs(kind string) mapping {
+	if p.phase == nil {
+		return mapping{}
+	}
+	phase := mapping{{"description", p.phase.Description}, {"type", kind}, {"default", p.phase.Default}}
+	return mapping{{"inputs", mapping{{phaseKey, phase.with(kind == "choice", "options", p.phases())}}}}
+}
+
+func (p *Pipeline) actionsJob(a actions, j Job) mapping {
+	runner := []string(p.keys.Runner)
+	if len(runner) == 0 {
+		runner = []string{a.runner}
+	}
+	// Of the steps, only this one sees the variables.
+	given := mapping{{reportKey, j.record()}}
+	for _, v := range j.Variables {
+		value := "vars." + v.Name
+		switch {
+		case v.Secret:
+			value = "secrets." + v.Name
+		case v.Name == phaseKey:
+			value = "inputs." + v.Name
+		case v.Name == progressKey:
+			value += " || '" + progress + "'"
+		}
+		given = append(given, entry{v.Name, "${{ " + value + " }}"})
+	}
+	m := mapping{{"runs-on", runner}}
+	m = m.with(p.keys.Image != "", "container", p.keys.Image)
+	m = m.with(len(j.Needs) > 0, "needs", j.Needs)
+	return append(m, entry{"steps", []any{
+		mapping{{"uses", a.checkout}},
+		mapping{{"name", j.Program.Name}, {"run", p.patiently(j)}, {"env", given}},
+		mapping{
+			{"if", "always()"},
+			{"uses", a.upload},
+			{"with", mapping{{"name", j.Program.Name}, {"path", j.record()}}},
+		},
+	}})
+}
+
+// patiently is the script of a step: these systems neither try again nor know a
+// failure that is only a warning.
+func (p *Pipeline) patiently(j Job) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `for pause in 60 120 0; do
+  code=0
+  %s || code=$?
+  if [ "$code" -ne %d ] || [ "$pause" -eq 0 ]; then break; fi
+  echo "busy: once more in $pause seconds"
+  sleep "$pause"
+done
+`, p.command(j), report.Busy)
+	if !j.Needed {
+		fmt.Fprintf(&b, `if [ "$code" -eq %d ]; then
+  echo "::warning::%s ended with exit code %d: %s"
+  code=0
+fi
+`, report.RebootNeeded, j.Program.Name, report.RebootNeeded, amber(j))
+	}
+	b.WriteString("exit \"$code\"\n")
+	return b.String()
+}
+
+// amber says what exit code 6 means of a program.
+func amber(j Job) string {
+	if j.Program.Verb == "plan" {
+		return "there are changes"
+	}
+	return "only a reboot brings in all of the new system"
+}

@@ -128,9 +128,6 @@ func (Checks) ContractFrontend(ctx context.Context) error {
 	return run(ctx, "checks-contract-frontend")
 }
 
-// ReportPage opens pages about runs in a browser: two widths, light and dark, by keyboard, with 500 machines.
-func (Checks) ReportPage(ctx context.Context) error { return run(ctx, "checks-report-page") }
-
 // ReadmeCommands runs the commands of the README.
 func (Checks) ReadmeCommands(ctx context.Context) error { return run(ctx, "checks-readme-commands") }
 
@@ -149,6 +146,9 @@ func (Checks) EffectsDns(ctx context.Context) error { return run(ctx, "checks-ef
 func (Checks) EffectsRegistrars(ctx context.Context) error {
 	return run(ctx, "checks-effects-registrars")
 }
+
+// ReportPage opens pages about runs in a browser: two widths, light and dark, by keyboard, with 500 machines.
+func (Checks) ReportPage(ctx context.Context) error { return run(ctx, "checks-report-page") }
 
 // Guests boots, cuts, kills and cleans up test machines.
 func (Checks) Guests(ctx context.Context) error { return run(ctx, "checks-guests") }

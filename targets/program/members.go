@@ -38,6 +38,29 @@ func (r *Registry) Members(p Program) []Program {
 	return members
 }
 
+// Needs gives, by name, which members of a combined program must have ended well
+// before another starts; those that wait for nobody are not in it. The members of
+// any other program wait for nobody.
+func (r *Registry) Needs(p Program) map[string][]string {
+	if p.Kind != Combined {
+		return nil
+	}
+	group := r.groupOf(p.Group)
+	members := map[string]string{} // by machine or effect
+	for _, m := range r.Members(p) {
+		members[m.Machine+m.Effect] = m.Name
+	}
+	needs := map[string][]string{}
+	for name, before := range edges(group, r.effectsOf(group), p.Verb == destroy) {
+		for _, other := range before {
+			if members[name] != "" && members[other] != "" {
+				needs[members[name]] = append(needs[members[name]], members[other])
+			}
+		}
+	}
+	return needs
+}
+
 func verbNamed(verbs []task.Verb, name string) (task.Verb, bool) {
 	i := slices.IndexFunc(verbs, func(v task.Verb) bool { return v.Name == name })
 	if i < 0 {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/magefile/mage/mg"
 
+	"fediversity.eu/slipway/effects"
+	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
 	"fediversity.eu/slipway/targets/task"
@@ -274,7 +276,7 @@ func (n *node) ended() report.Outcome {
 
 // names are those of the programs of members.
 func names(members []*member) []string {
-	var list []string
+	list := make([]string, 0, len(members))
 	for _, m := range members {
 		list = append(list, m.program.Name)
 	}
@@ -307,6 +309,74 @@ func (s *Session) nodeOf(p Program) *node {
 		}
 	}
 	return n
+}
+
+// destroy is the verb that takes a graph apart from its far end.
+const destroy = "destroy"
+
+// edges lists, for each machine and effect of a group, what comes before it: what
+// a machine needs, and every internal machine before the published ones; every
+// machine before the effects, and each of these before the next.
+func edges(group groups.Group, standalone []effects.Effect, backwards bool) map[string][]string {
+	before := map[string][]string{}
+	add := func(machine, first string) {
+		if backwards {
+			machine, first = first, machine
+		}
+		if !slices.Contains(before[machine], first) {
+			before[machine] = append(before[machine], first)
+		}
+	}
+	for i, effect := range standalone {
+		for _, machine := range group.Machines {
+			add(effect.Name(), machine.Name)
+		}
+		for _, other := range standalone[:i] {
+			add(effect.Name(), other.Name())
+		}
+	}
+	all := allNeeds(group)
+	for _, machine := range group.Machines {
+		for _, need := range machine.Needs {
+			add(machine.Name, need)
+		}
+		if machine.Internal {
+			continue
+		}
+		for _, other := range group.Machines {
+			// An internal machine that needs a published one can't come before it.
+			if other.Internal && !all[other.Name][machine.Name] {
+				add(machine.Name, other.Name)
+			}
+		}
+	}
+	return before
+}
+
+// allNeeds gives what each machine of a group needs, directly or not.
+func allNeeds(group groups.Group) map[string]map[string]bool {
+	direct := map[string][]string{}
+	for _, machine := range group.Machines {
+		direct[machine.Name] = machine.Needs
+	}
+	all := map[string]map[string]bool{}
+	var of func(name string) map[string]bool
+	of = func(name string) map[string]bool {
+		if known, ok := all[name]; ok {
+			return known
+		}
+		needs := map[string]bool{}
+		all[name] = needs
+		for _, need := range direct[name] {
+			needs[need] = true
+			maps.Copy(needs, of(need))
+		}
+		return needs
+	}
+	for name := range direct {
+		of(name)
+	}
+	return all
 }
 
 // leaves lists the nodes that have tasks: the node itself, or its members.

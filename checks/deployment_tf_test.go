@@ -29,9 +29,18 @@ func (w *world) stateful(name string) protocol.Backend {
 	store, err := statebackend.Open(filepath.Join(w.dir, "states"), statebackend.Options{})
 	assert.NilError(w.t, err)
 	ctx, stop := context.WithCancel(context.Background())
-	server, err := statebackend.Listen(ctx, store, statebackend.Serving{
-		Access: statebackend.Access{User: stateUser, Password: env.NewSecret(statePassword)},
-	})
+	var server *statebackend.Server
+	listen := func() (err error) {
+		server, err = statebackend.Listen(ctx, store, statebackend.Serving{
+			Access: statebackend.Access{User: stateUser, Password: env.NewSecret(statePassword)},
+		})
+		return err
+	}
+	if w.listen != nil {
+		err = w.listen(listen)
+	} else {
+		err = listen()
+	}
 	assert.NilError(w.t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(ctx) }()

@@ -15,6 +15,7 @@ type Group struct {
 	Machines    []Machine
 	Zones       []Zone // that the group fills
 	Delegations []Delegation
+	Images      []Image // that new machines start from
 	Source      Source
 }
 

@@ -9,7 +9,8 @@ type Machine struct {
 	Modules     []string
 	Needs       []string // machines of the group that must be healthy before it
 	Placement   Placement
-	Probes      []Probe // what it must answer, besides that its units are well
+	Incus       Instance // what it is where a method makes it on Incus
+	Probes      []Probe  // what it must answer, besides that its units are well
 
 	// Addresses are the public ones, IPv4 and IPv6, where they are known when the
 	// machine is declared; those in the coordinates win over them.

@@ -50,6 +50,11 @@ func (Checks) DeploymentTfHosts(ctx context.Context) error {
 	return run(ctx, "checks-deployment-tf-hosts")
 }
 
+// DeploymentTfIncusHosts makes a machine on a real Incus daemon from an image that it published: made, unchanged, changed in place, a failing unit, destroyed.
+func (Checks) DeploymentTfIncusHosts(ctx context.Context) error {
+	return run(ctx, "checks-deployment-tf-incus-hosts")
+}
+
 // DeploymentBadInput tries what users get wrong: each is refused with what to do, and nothing is changed.
 func (Checks) DeploymentBadInput(ctx context.Context) error {
 	return run(ctx, "checks-deployment-bad-input")

@@ -18,8 +18,11 @@ func Group() groups.Group {
 	return groups.Group{
 		Name:        "operator",
 		Description: "services that an operator runs for other people",
-		Methods:     []string{"ssh", "tf"},
-		Effects:     []string{"dns", "registrars"},
+		Methods:     []string{"ssh", "tf", "tf-incus", "tf-incus-operator"},
+		Effects:     []string{"image", "dns", "registrars"},
+		Images: []groups.Image{{
+			Name: groups.BaseImage, Description: "a container that waits for its system", Modules: []string{"modules/incus-image.nix"},
+		}},
 		Zones:       []groups.Zone{{}},
 		Delegations: []groups.Delegation{{}},
 		Source: groups.Source{

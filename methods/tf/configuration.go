@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/hashicorp/terraform-exec/tfexec"
 
+	"fediversity.eu/slipway/methods/made"
 	"fediversity.eu/slipway/methods/tofu"
 	"fediversity.eu/slipway/methods/tofu/ledger"
 	"fediversity.eu/slipway/methods/tofu/provider"
@@ -22,22 +24,31 @@ var outputs = []string{"address", "generation", "toplevel", "verdict"}
 
 // configuration is what OpenTofu gets for a machine. What differs from run to run
 // comes in by variables, so that one prepared folder serves all runs.
-func configuration(id, machine string) ([]byte, error) {
+// parts are those of a machine that is made.
+func configuration(id, machine string, parts made.Parts) ([]byte, error) {
+	requires := object{providerName: object{"source": providerAddress}}
+	for name, p := range parts.Requires {
+		requires[name] = p
+	}
+	resource := object{
+		"name": id, "toplevel": "${var.toplevel}", "address": "${var.address}", "host_keys": "${var.host_keys}",
+	}
+	if parts.Touched != "" {
+		resource["made"] = parts.Touched
+	}
 	shown := object{}
 	for _, name := range outputs {
 		shown[name] = object{"value": fmt.Sprintf("${%s.%s.%s}", machineType, machine, name)}
 	}
 	return json.Marshal(object{
-		"terraform": object{"required_providers": object{providerName: object{"source": providerAddress}}},
+		"terraform": object{"required_providers": requires},
 		"variable": object{
 			"toplevel":  object{"type": "string", "default": ""},
 			"address":   object{"type": "string", "default": nil},
 			"host_keys": object{"type": "list(string)", "default": nil},
 		},
-		"resource": object{machineType: object{machine: object{
-			"name": id, "toplevel": "${var.toplevel}", "address": "${var.address}", "host_keys": "${var.host_keys}",
-		}}},
-		"output": shown,
+		"resource": object{machineType: object{machine: resource}},
+		"output":   shown,
 	})
 }
 
@@ -48,15 +59,26 @@ func (v *verbTask) deployment(ctx context.Context, run *task.Run, w *work) (tofu
 		// Making a machine again is deploying to the one that is there.
 		Adopts: func(o ledger.Object) bool { return o.Type == machineType },
 	}
-	text, err := configuration(w.id(), w.reach.Deployment.Machine.Name)
+	var parts made.Parts
+	if v.made != nil {
+		var err error
+		if parts, err = v.made.Parts(ctx, run, v.verb); err != nil {
+			return d, nil, err
+		}
+		d.Mirror = parts.Mirror
+		maps.Copy(d.Vars, parts.Vars)
+		d.Adopts = func(o ledger.Object) bool { return o.Type == machineType || parts.Adopts(o) }
+	}
+	text, err := configuration(w.id(), w.reach.Deployment.Machine.Name, parts)
 	if err != nil {
 		return d, nil, err
 	}
 	d.Files = map[string][]byte{"main.tf.json": text}
+	maps.Copy(d.Files, parts.Files)
 	if v.builds() {
 		d.Vars["toplevel"] = env.NewSecret(w.built.Toplevel)
 	}
-	if v.looks() && v.booted == nil {
+	if v.looks() && !w.finds() {
 		there, err := v.reach.Way.Find(ctx, run)
 		if err != nil {
 			return d, nil, err

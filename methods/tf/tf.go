@@ -10,6 +10,7 @@ import (
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/deploy"
+	"fediversity.eu/slipway/methods/made"
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/methods/tofu"
 	"fediversity.eu/slipway/targets/task"
@@ -22,6 +23,7 @@ const Name = "tf"
 type Method struct {
 	host    deploy.Host
 	standIn nixos.StandIn
+	maker   made.Maker // nil where machines are there, or booted
 }
 
 // New makes the method. host and standIn serve the machines that Slipway boots
@@ -31,11 +33,22 @@ func New(host deploy.Host, standIn nixos.StandIn) *Method {
 	return &Method{host: host, standIn: standIn}
 }
 
-// Name is "tf".
-func (m *Method) Name() string { return Name }
+// Making is the method that first makes machines, by resources of OpenTofu as well.
+func Making(maker made.Maker) *Method { return &Method{maker: maker} }
+
+// Name is "tf", or what the maker says.
+func (m *Method) Name() string {
+	if m.maker != nil {
+		return m.maker.Name()
+	}
+	return Name
+}
 
 // Description says the method in one line.
 func (m *Method) Description() string {
+	if m.maker != nil {
+		return m.maker.Description()
+	}
 	return "deploy as by ssh, as a resource of OpenTofu with its state in a backend"
 }
 
@@ -64,7 +77,13 @@ var verbs = []task.Verb{
 }
 
 // Verbs lists what can be done with a machine, which is the same wherever it is.
-func (m *Method) Verbs(groups.Placement) []task.Verb { return slices.Clip(verbs) }
+// One that Slipway boots is made by nobody else.
+func (m *Method) Verbs(where groups.Placement) []task.Verb {
+	if _, local := where.(groups.Local); local && m.maker != nil {
+		return nil
+	}
+	return slices.Clip(verbs)
+}
 
 // Task makes one run of a verb.
 func (m *Method) Task(d methods.Deployment, verb string) task.Task {
@@ -74,6 +93,12 @@ func (m *Method) Task(d methods.Deployment, verb string) task.Task {
 		booted = &deploy.Booted{Host: m.host, Deployment: d}
 		reach.Way = booted
 	}
+	var making made.Machine
+	placement := ""
+	if m.maker != nil {
+		making = m.maker.Machine(d)
+		reach.Way, booted, placement = making, nil, making.Placement()
+	}
 	switch verb {
 	case verify:
 		return deploy.Verify(reach)
@@ -82,5 +107,5 @@ func (m *Method) Task(d methods.Deployment, verb string) task.Task {
 	case generations:
 		return deploy.Generations(reach)
 	}
-	return &verbTask{verb: verb, reach: reach, booted: booted, blueprint: nixos.NewBlueprint(d, m.standIn)}
+	return &verbTask{verb: verb, reach: reach, booted: booted, made: making, blueprint: nixos.NewBlueprint(d, m.standIn).At(placement)}
 }

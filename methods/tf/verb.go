@@ -7,6 +7,7 @@ import (
 
 	"fediversity.eu/slipway/internal/toolchain"
 	"fediversity.eu/slipway/methods/deploy"
+	"fediversity.eu/slipway/methods/made"
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/methods/tofu"
 	"fediversity.eu/slipway/methods/tofu/backend"
@@ -34,7 +35,8 @@ type (
 type verbTask struct {
 	verb      string
 	reach     deploy.Reach
-	booted    *deploy.Booted // nil for a machine that is there
+	booted    *deploy.Booted // nil for a machine that is there, or is made
+	made      made.Machine   // nil for a machine that is there, or is booted
 	blueprint *nixos.Blueprint
 
 	change  deploy.ChangeKeys
@@ -56,6 +58,9 @@ func (v *verbTask) looks() bool {
 	return v.builds() || v.verb == tofu.Refresh || v.verb == tofu.Import
 }
 
+// unmakes tells whether it removes the machine together with what it is made of.
+func (v *verbTask) unmakes() bool { return v.made != nil && v.verb == tofu.Destroy }
+
 // stateful tells whether it needs the state.
 func (v *verbTask) stateful() bool { return v.verb != tofu.Validate }
 
@@ -67,8 +72,11 @@ func (v *verbTask) Coordinates() []any {
 			all = append(all, &v.backend)
 		}
 	}
-	if v.looks() || v.booted != nil {
+	if v.looks() || v.booted != nil || v.unmakes() {
 		all = append(all, v.reach.Way.Coordinates()...)
+	}
+	if v.made != nil {
+		all = append(all, v.made.Keys(v.verb)...)
 	}
 	if v.builds() {
 		all = append(append(all, v.blueprint.Coordinates()...), v.change.Coordinates()...)
@@ -90,8 +98,11 @@ func (v *verbTask) Check(environment env.Environment) error {
 	if _, err := environment.CacheDir(); err != nil {
 		faults = append(faults, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err})
 	}
-	if v.looks() {
+	if v.looks() || v.unmakes() {
 		faults = append(faults, v.reach.Way.Check())
+	}
+	if v.made != nil {
+		faults = append(faults, v.made.CheckKeys(v.verb))
 	}
 	if v.builds() {
 		faults = append(faults, v.blueprint.Check(environment), v.change.Check())
@@ -102,7 +113,7 @@ func (v *verbTask) Check(environment env.Environment) error {
 // Run builds first where a system is needed, so that the plan shows it, and then
 // lets OpenTofu do the rest, by way of the provider.
 func (v *verbTask) Run(ctx context.Context, run *task.Run) (err error) {
-	w := &work{run: run, reach: v.reach, booted: v.booted, keys: v.change, verb: v.verb, within: joined(ctx)}
+	w := &work{run: run, reach: v.reach, booted: v.booted, made: v.made != nil, keys: v.change, verb: v.verb, within: joined(ctx)}
 	if v.builds() {
 		if w.built, err = v.blueprint.Build(ctx, run); err != nil {
 			return err

@@ -60,6 +60,10 @@ type Deployment struct {
 	Vars map[string]env.Secret
 	// Env is what OpenTofu and its providers get beyond the fixed variables.
 	Env map[string]string
+	// Mirror is a folder with providers in the layout of a filesystem mirror
+	// (OpenTofu documentation, "Provider Installation"); the others come from it and
+	// from nowhere else. Empty means the registry.
+	Mirror string
 	// Adopts tells whether making an object again takes over the one that is
 	// there: its provider finds it by a name that follows from the address.
 	Adopts func(o ledger.Object) bool

@@ -77,7 +77,7 @@ func (e *Engine) open(ctx context.Context, d Deployment, dir string, p place, b 
 		}
 	}
 	rc := filepath.Join(dir, "tofurc")
-	if err := os.WriteFile(rc, []byte("disable_checkpoint = true\n"), 0o600); err != nil {
+	if err := os.WriteFile(rc, d.settings(), 0o600); err != nil {
 		return nil, fmt.Errorf("write the configuration: %w", err)
 	}
 	w.env = e.childEnvironment(d, dir, rc)
@@ -123,6 +123,15 @@ func (e *Engine) open(ctx context.Context, d Deployment, dir string, p place, b 
 	return w, nil
 }
 
+// settings are OpenTofu's own.
+func (d Deployment) settings() []byte {
+	text := "disable_checkpoint = true\n"
+	if d.Mirror != "" {
+		text += fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", d.Mirror)
+	}
+	return []byte(text)
+}
+
 // Close ends the line to the supervisor.
 func (w *workshop) Close() error {
 	w.stop()
@@ -133,7 +142,9 @@ func (w *workshop) Close() error {
 // childEnvironment is what OpenTofu gets: short, and our own.
 func (e *Engine) childEnvironment(d Deployment, dir, rc string) map[string]string {
 	own := map[string]string{
-		"HOME": dir, "TMPDIR": filepath.Join(dir, "tmp"), "TF_CLI_CONFIG_FILE": rc, "CHECKPOINT_DISABLE": "1",
+		// Seen from the configuration, where OpenTofu and its providers are at work: the
+		// sockets between them lie there, and their addresses may hold 107 bytes (unix(7)).
+		"HOME": dir, "TMPDIR": filepath.Join("..", "tmp"), "TF_CLI_CONFIG_FILE": rc, "CHECKPOINT_DISABLE": "1",
 		"TF_DATA_DIR": filepath.Join(dir, "data"),
 	}
 	maps.Copy(own, d.Env)

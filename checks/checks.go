@@ -32,7 +32,7 @@ func OnMachines() []Check {
 	return []Check{
 		{"deployment-ssh-hosts", "deploys a trivial host by ssh: healthy, unchanged, one file changed, a failing unit", "^TestDeploymentSSHHosts$"},
 		{"deployment-tf-hosts", "deploys a trivial host as a resource of OpenTofu: first run, no changes, drift, a failing unit, a lost state, import, destroy", "^TestDeploymentTF"},
-		{"deployment-tf-incus-hosts", "makes a machine on a real Incus daemon from an image that it published: made, unchanged, changed in place, a failing unit, destroyed", "^TestIncusHosts$"},
+		{"deployment-tf-incus-hosts", "makes a machine on a real Incus daemon from an image that it published: made, unchanged, changed in place, a failing unit, destroyed", "^TestIncusHosts"},
 		{"deployment-bad-input", "tries what users get wrong: each is refused with what to do, and nothing is changed", "^TestDeploymentBadInput$"},
 		{"deployment-switch-codes", "brings about each way in which a switch ends", "^TestDeploymentSwitchCodes$"},
 		{"deployment-interruptions", "cuts links, fills disks and starts two runs at once", "^TestDeploymentInterruptions$"},

@@ -3,31 +3,217 @@
 package checks
 
 import (
+	"bytes"
+	"mime/multipart"
+	"net/http"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
 
+	"fediversity.eu/slipway/checks/incusd"
 	"fediversity.eu/slipway/targets/report"
 )
 
-// baked are the modules of images: those that the program carries.
+// baked are the modules that the program carries.
 var baked = map[string]string{"SELF_MODULE_SOURCE": ""}
+
+// failing is trivial with a service that fails.
+var failing = strings.ReplaceAll(trivial, "sleep 1000000", "sh -c 'exit 7'")
 
 func TestIncusHosts(t *testing.T) {
 	w := newIncusWorld(t)
 	w.images()
 	w.stateful("web")
+	address := func() string { return w.addressOf("operator-web") }
 
-	published := w.slipway(baked, "operator-image-publish")
-	assert.Equal(t, published.code, report.Healthy)
+	early := w.slipway(cold, "operator-tf-incus-web-apply")
+	assert.Equal(t, early.code, report.Refused, "there is no image to make it from")
+	assert.Assert(t, cmp.Contains(early.stderr, "operator/base"))
+	assert.Equal(t, w.slipway(baked, "operator-image-publish").code, report.Healthy)
+
+	imagined := w.slipway(cold, "operator-tf-incus-web-plan")
+	assert.Equal(t, imagined.code, report.Healthy)
+	assert.Assert(t, cmp.Contains(imagined.stdout, "incus_instance.web will be created"))
+	assert.Assert(t, cmp.Len(w.list("/1.0/instances"), 0), "a plan makes nothing")
 
 	first := w.slipway(cold, "operator-tf-incus-web-apply")
 	assert.Equal(t, first.code, report.Healthy)
-	assert.Assert(t, first.record.Changed)
+	assert.Equal(t, *first.record.State.Plan, report.Counts{Changes: true, Add: 2})
+	assert.Equal(t, w.inside(address(), "readlink -f /run/current-system"), first.record.Toplevel)
+	made := w.inside(address(), "cat /proc/sys/kernel/random/boot_id /etc/machine-id; stat -c %i /")
 
 	again := w.slipway(nil, "operator-tf-incus-web-apply")
 	assert.Equal(t, again.code, report.Healthy)
 	assert.Assert(t, !again.record.Changed)
-	assert.Assert(t, !again.record.State.Plan.Changes, strings.TrimSpace(again.stderr))
+	assert.Assert(t, !again.record.State.Plan.Changes)
+	assert.Equal(t, again.record.State.Serial, first.record.State.Serial)
+
+	w.write("operator/web.nix", strings.ReplaceAll(trivial, "first", "second"))
+	changed := w.slipway(nil, "operator-tf-incus-web-apply")
+	assert.Equal(t, changed.code, report.Healthy)
+	assert.Equal(t, *changed.record.State.Plan, report.Counts{Changes: true, Change: 1})
+	assert.Equal(t, w.inside(address(), "cat /etc/motd-of-check"), "second")
+	assert.Equal(t, w.inside(address(), "cat /proc/sys/kernel/random/boot_id /etc/machine-id; stat -c %i /"), made, "the machine is the same one")
+
+	newer := w.slipway(map[string]string{"INCUS_IMAGE": w.smallImage()}, "operator-tf-incus-web-plan")
+	assert.Equal(t, newer.code, report.Healthy)
+	assert.Assert(t, !newer.record.State.Plan.Changes, "a newer image is no reason to make it again")
+
+	w.write("operator/web.nix", failing)
+	sick := w.slipway(nil, "operator-tf-incus-web-apply")
+	assert.Equal(t, sick.code, report.Unhealthy)
+	assert.Assert(t, cmp.Contains(sick.stderr, "trivial.service: failed"))
+	assert.Equal(t, w.slipway(nil, "operator-tf-incus-web-verify").code, report.Unhealthy)
+
+	// Somebody stops it, and gives it more memory than it was to have.
+	w.stop("operator-web")
+	w.write("operator/web.nix", trivial)
+	started := w.slipway(map[string]string{"INCUS_CONFIG": `{"limits.cpu":"2"}`}, "operator-tf-incus-web-apply")
+	assert.Equal(t, started.code, report.Healthy)
+	assert.Equal(t, *started.record.State.Plan, report.Counts{Changes: true, Change: 2})
+	assert.Equal(t, w.setting("operator-web", "limits.cpu"), "2")
+
+	gone := w.slipway(nil, "operator-tf-incus-web-destroy")
+	assert.Equal(t, gone.code, report.Healthy)
+	assert.Assert(t, cmp.Len(w.list("/1.0/instances"), 0))
+	assert.Equal(t, w.slipway(nil, "operator-tf-incus-web-apply").code, report.Refused, "steady, and there is no state")
+
+	// What is another's is left alone.
+	w.foreign("operator-web")
+	taken := w.slipway(cold, "operator-tf-incus-web-apply")
+	assert.Equal(t, taken.code, report.Refused)
+	assert.Assert(t, cmp.Contains(taken.stderr, "none of this deployment's"))
+	assert.DeepEqual(t, w.list("/1.0/instances"), []string{"/1.0/instances/operator-web"})
+}
+
+// TestIncusHostsKeepData makes a machine with a data disk, which outlives it.
+func TestIncusHostsKeepData(t *testing.T) {
+	w := newIncusWorld(t)
+	w.images()
+	w.stateful("db")
+	w.env["HOSTING_CONFIG"], w.env["SELF_MODULE_SOURCE"] = w.hosting(), ""
+	const program, data = "operator-tf-incus-db", "/var/lib/postgresql/witness"
+	volumes := func() []string {
+		all := w.list("/1.0/storage-pools/" + incusd.Pool + "/volumes/custom")
+		for i := range all {
+			all[i] = path.Base(all[i])
+		}
+		return all
+	}
+	assert.Equal(t, w.slipway(nil, "operator-image-publish").code, report.Healthy)
+
+	first := w.slipway(cold, program)
+	assert.Equal(t, first.code, report.Healthy)
+	assert.Equal(t, *first.record.State.Plan, report.Counts{Changes: true, Add: 3})
+	w.inside(w.addressOf("operator-db"), "echo kept >"+data)
+
+	// The machine is lost: it is made again, with its data.
+	w.remove("operator-db")
+	again := w.slipway(nil, program)
+	assert.Equal(t, again.code, report.Healthy)
+	assert.Equal(t, again.record.State.Plan.Add, 1)
+	assert.Equal(t, w.inside(w.addressOf("operator-db"), "cat "+data), "kept")
+
+	gone := w.slipway(nil, program+"-destroy")
+	assert.Equal(t, gone.code, report.Healthy)
+	assert.Assert(t, cmp.Len(w.list("/1.0/instances"), 0))
+	assert.DeepEqual(t, volumes(), []string{"operator-db-data"})
+
+	// A later machine finds it, and so does one whose first run was killed.
+	killed := w.start(cold, program)
+	killed.await("incus_instance.db: Creation complete")
+	killed.kill()
+	after := w.slipway(cold, program)
+	assert.Equal(t, after.code, report.Healthy)
+	assert.Equal(t, w.inside(w.addressOf("operator-db"), "cat "+data), "kept")
+	assert.Assert(t, cmp.Len(w.list("/1.0/instances"), 1))
+	assert.Assert(t, !w.slipway(nil, program).record.State.Plan.Changes)
+}
+
+// addressOf is where an instance is, as the server says.
+func (w *incusWorld) addressOf(instance string) string {
+	w.t.Helper()
+	var s struct {
+		Network map[string]struct {
+			Addresses []struct{ Family, Address, Scope string }
+		}
+	}
+	status, fault := w.ask(w.admin, http.MethodGet, "/1.0/instances/"+instance+"/state"+w.query(), nil, &s)
+	assert.Equal(w.t, status, http.StatusOK, fault)
+	for _, a := range s.Network["eth0"].Addresses {
+		if a.Family == "inet" && a.Scope == "global" {
+			return a.Address
+		}
+	}
+	w.t.Fatalf("%s has no address", instance)
+	return ""
+}
+
+// query is the project of the coordinates, as it stands behind a path.
+func (w *incusWorld) query() string {
+	if w.env["INCUS_PROJECT"] == "" {
+		return ""
+	}
+	return "?project=" + w.env["INCUS_PROJECT"]
+}
+
+func (w *incusWorld) setting(instance, key string) string {
+	w.t.Helper()
+	var i struct{ Config map[string]string }
+	status, fault := w.ask(w.admin, http.MethodGet, "/1.0/instances/"+instance+w.query(), nil, &i)
+	assert.Equal(w.t, status, http.StatusOK, fault)
+	return i.Config[key]
+}
+
+func (w *incusWorld) stop(instance string) {
+	w.t.Helper()
+	status, fault := w.ask(w.admin, http.MethodPut, "/1.0/instances/"+instance+"/state"+w.query(), map[string]any{"action": "stop", "force": true, "timeout": 30}, nil)
+	assert.Equal(w.t, status, http.StatusOK, fault)
+}
+
+func (w *incusWorld) remove(instance string) {
+	w.t.Helper()
+	w.stop(instance)
+	status, fault := w.ask(w.admin, http.MethodDelete, "/1.0/instances/"+instance+w.query(), nil, nil)
+	assert.Equal(w.t, status, http.StatusOK, fault)
+}
+
+// foreign makes an instance as somebody else would.
+func (w *incusWorld) foreign(name string) {
+	w.t.Helper()
+	status, fault := w.ask(w.admin, http.MethodPost, "/1.0/instances", map[string]any{
+		"name": name, "source": map[string]string{"type": "none"},
+		"devices": map[string]map[string]string{"root": {"type": "disk", "path": "/", "pool": incusd.Pool}},
+	}, nil)
+	assert.Assert(w.t, slices.Contains([]int{http.StatusOK, http.StatusAccepted}, status), fault)
+}
+
+// smallImage puts an image on the server that nothing could start from.
+func (w *incusWorld) smallImage() string {
+	w.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for _, part := range []struct{ name, file, text string }{
+		{"metadata", "metadata.yaml", "architecture: x86_64\ncreation_date: 1\n"}, {"rootfs", "empty", ""},
+	} {
+		to, err := form.CreateFormFile(part.name, part.name+".tar")
+		assert.NilError(w.t, err)
+		_, err = to.Write(archiveOf(w.t, part.file, part.text))
+		assert.NilError(w.t, err)
+	}
+	assert.NilError(w.t, form.Close())
+	q, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, incusd.Address+"/1.0/images", &body)
+	assert.NilError(w.t, err)
+	q.Header.Set("Content-Type", form.FormDataContentType())
+	r, err := w.admin.Do(q)
+	assert.NilError(w.t, err)
+	status, fault, metadata := w.answer(w.admin, r)
+	assert.Equal(w.t, status, http.StatusOK, fault)
+	fingerprint, _ := metadata["fingerprint"].(string)
+	assert.Equal(w.t, len(fingerprint), 64)
+	return fingerprint
 }

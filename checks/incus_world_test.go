@@ -4,11 +4,11 @@ package checks
 
 import (
 	"archive/tar"
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -117,29 +117,62 @@ func (w *incusWorld) ask(who *http.Client, method, path string, body, into any) 
 	assert.NilError(w.t, err)
 	r, err := who.Do(q)
 	assert.NilError(w.t, err)
+	status, fault, metadata := w.answer(who, r)
+	if into != nil && fault == "" {
+		text, err := json.Marshal(metadata[""])
+		assert.NilError(w.t, err)
+		assert.NilError(w.t, json.Unmarshal(text, into))
+	}
+	return status, fault
+}
+
+// answer reads an answer; what it set off is waited for, and its metadata are those
+// of the operation. Those of any other answer stand under "".
+func (w *incusWorld) answer(who *http.Client, r *http.Response) (status int, fault string, metadata map[string]any) {
+	w.t.Helper()
 	defer func() { assert.Check(w.t, r.Body.Close()) }()
 	var a struct {
-		Type      string          `json:"type"`
-		Operation string          `json:"operation"`
-		Error     string          `json:"error"`
-		Metadata  json.RawMessage `json:"metadata"`
+		Type      string `json:"type"`
+		Operation string `json:"operation"`
+		Error     string `json:"error"`
+		Metadata  any    `json:"metadata"`
 	}
 	assert.NilError(w.t, json.NewDecoder(r.Body).Decode(&a))
-	if a.Type == "async" {
-		var o struct {
-			StatusCode int    `json:"status_code"`
-			Err        string `json:"err"`
-		}
-		status, fault := w.ask(who, http.MethodGet, a.Operation+"/wait", nil, &o)
-		if status == http.StatusOK && o.StatusCode != http.StatusOK {
-			return o.StatusCode, o.Err
-		}
-		return status, fault
+	if a.Type != "async" {
+		return r.StatusCode, a.Error, map[string]any{"": a.Metadata}
 	}
-	if into != nil && len(a.Metadata) > 0 {
-		assert.NilError(w.t, json.Unmarshal(a.Metadata, into))
+	var o struct {
+		StatusCode int            `json:"status_code"`
+		Err        string         `json:"err"`
+		Metadata   map[string]any `json:"metadata"`
 	}
-	return r.StatusCode, a.Error
+	if status, fault = w.ask(who, http.MethodGet, a.Operation+"/wait", nil, &o); fault != "" {
+		return status, fault, nil
+	}
+	return o.StatusCode, o.Err, o.Metadata
+}
+
+// archiveOf is a tar archive with one file.
+func archiveOf(t *testing.T, name, text string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	pack := tar.NewWriter(&out)
+	assert.NilError(t, pack.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(text)), Format: tar.FormatUSTAR}))
+	_, err := pack.Write([]byte(text))
+	assert.NilError(t, err)
+	assert.NilError(t, pack.Close())
+	return out.Bytes()
+}
+
+// hosting are the facts of a provider whose key opens machines.
+func (w *incusWorld) hosting() string {
+	w.t.Helper()
+	text, err := os.ReadFile(w.env["SSH_KEY_FILE"])
+	assert.NilError(w.t, err)
+	signer, err := xssh.ParsePrivateKey(text)
+	assert.NilError(w.t, err)
+	key := strings.TrimSpace(string(xssh.MarshalAuthorizedKey(signer.PublicKey())))
+	return `{"authorizedKeys":["` + key + `"]}`
 }
 
 // list lists what there is of a kind, by its address on the server.
@@ -246,12 +279,4 @@ func packTree(ctx context.Context, to io.Writer, tree string) error {
 		return err
 	}
 	return pack.Flush()
-}
-
-// fingerprintOf is what Incus calls a certificate by.
-func fingerprintOf(t *testing.T, certificate []byte) string {
-	t.Helper()
-	block, _ := pem.Decode(certificate)
-	sum := sha256.Sum256(block.Bytes)
-	return strings.ToLower(big.NewInt(0).SetBytes(sum[:]).Text(16))
 }

@@ -37,11 +37,13 @@ func Group() groups.Group {
 			{
 				Name: "forge", Description: "Forgejo",
 				Modules: []string{"operator/forge.nix"}, Placement: groups.External{}, Needs: []string{"db"},
+				Incus:  groups.Instance{Volumes: []groups.Volume{{Name: "data", Path: "/var/lib/forgejo", Keep: true}}},
 				Probes: []groups.Probe{{Name: "forgejo", Ask: groups.HTTP{URL: "http://127.0.0.1:3000/api/healthz"}}},
 			},
 			{
 				Name: "db", Description: "the database of forge", Internal: true,
 				Modules: []string{"operator/db.nix"}, Placement: groups.External{},
+				Incus:  groups.Instance{Volumes: []groups.Volume{{Name: "data", Path: "/var/lib/postgresql", Keep: true}}},
 				Probes: []groups.Probe{{Name: "postgresql", Ask: groups.TCP{Address: "127.0.0.1:5432"}}},
 			},
 		},

@@ -192,6 +192,12 @@ func (m *machine) Parts(ctx context.Context, run *task.Run, verb string) (made.P
 	if err != nil && makes(verb) {
 		return parts, err
 	}
+	for _, v := range p.volumes {
+		parts.Keeps = parts.Keeps || v.Keep
+		if v.Keep && verb == tofu.Destroy {
+			run.Log.Infof("%s stays: it is declared so", m.volumeName(v))
+		}
+	}
 	things := m.things(p)
 	var there []thing
 	if connects(verb) {

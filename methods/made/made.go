@@ -53,6 +53,8 @@ type Parts struct {
 	Touched string
 	// Mirror is a folder that providers are taken from; empty means the registry.
 	Mirror string
+	// Keeps is as in tofu.Deployment.
+	Keeps bool
 	// Adopts is as in tofu.Deployment.
 	Adopts func(ledger.Object) bool
 }

@@ -65,7 +65,7 @@ func (v *verbTask) deployment(ctx context.Context, run *task.Run, w *work) (tofu
 		if parts, err = v.made.Parts(ctx, run, v.verb); err != nil {
 			return d, nil, err
 		}
-		d.Mirror = parts.Mirror
+		d.Mirror, d.Keeps = parts.Mirror, parts.Keeps
 		maps.Copy(d.Vars, parts.Vars)
 		d.Adopts = func(o ledger.Object) bool { return o.Type == machineType || parts.Adopts(o) }
 	}

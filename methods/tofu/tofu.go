@@ -64,6 +64,9 @@ type Deployment struct {
 	// (OpenTofu documentation, "Provider Installation"); the others come from it and
 	// from nowhere else. Empty means the registry.
 	Mirror string
+	// Keeps tells that some objects stay when the others are destroyed (destroy =
+	// false in their lifecycle), and that this is no error.
+	Keeps bool
 	// Adopts tells whether making an object again takes over the one that is
 	// there: its provider finds it by a name that follows from the address.
 	Adopts func(o ledger.Object) bool

@@ -166,6 +166,9 @@ func (d Deployment) forbidden() (map[string]string, error) {
 	for name, value := range d.Vars {
 		all["TF_VAR_"+name] = value.Reveal()
 	}
+	if d.Keeps {
+		all["TF_CLI_ARGS_apply"] = "-suppress-forget-errors"
+	}
 	if len(d.Providers) > 0 {
 		text, err := json.Marshal(d.Providers)
 		if err != nil {

@@ -33,6 +33,8 @@ func OnMachines() []Check {
 		{"deployment-ssh-hosts", "deploys a trivial host by ssh: healthy, unchanged, one file changed, a failing unit", "^TestDeploymentSSHHosts$"},
 		{"deployment-tf-hosts", "deploys a trivial host as a resource of OpenTofu: first run, no changes, drift, a failing unit, a lost state, import, destroy", "^TestDeploymentTF"},
 		{"deployment-tf-incus-hosts", "makes a machine on a real Incus daemon from an image that it published: made, unchanged, changed in place, a failing unit, destroyed", "^TestIncusHosts"},
+		{"deployment-tf-incus-operator-hosts", "does so within a project, with a certificate restricted to it; what such a one may not do is refused, by us and by the daemon", "^TestIncusOperatorHosts"},
+		{"image-publish", "publishes images to a real Incus daemon and to a folder that it fetches from: idempotent, cut off, not what they are said to be, with an empty password", "^TestImagePublish$"},
 		{"deployment-bad-input", "tries what users get wrong: each is refused with what to do, and nothing is changed", "^TestDeploymentBadInput$"},
 		{"deployment-switch-codes", "brings about each way in which a switch ends", "^TestDeploymentSwitchCodes$"},
 		{"deployment-interruptions", "cuts links, fills disks and starts two runs at once", "^TestDeploymentInterruptions$"},

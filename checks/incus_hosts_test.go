@@ -88,6 +88,18 @@ func TestIncusHosts(t *testing.T) {
 	assert.Equal(t, taken.code, report.Refused)
 	assert.Assert(t, cmp.Contains(taken.stderr, "none of this deployment's"))
 	assert.DeepEqual(t, w.list("/1.0/instances"), []string{"/1.0/instances/operator-web"})
+
+	// Its surroundings are made with it, and go with it.
+	before := slices.Concat(w.list("/1.0/projects"), w.list("/1.0/networks"))
+	w.env["INCUS_MAKES"], w.env["INCUS_PROJECT"], w.env["INCUS_NETWORK"] = "project,network", "own", "own0"
+	w.env["INCUS_NETWORK_CONFIG"] = `{"ipv4.address":"10.97.0.1/24","ipv4.nat":"false"}`
+	w.env["INCUS_IPV4"] = "10.97.0.7"
+	own := w.slipway(cold, "operator-tf-incus-web-apply")
+	assert.Equal(t, own.code, report.Healthy)
+	assert.Equal(t, address(), "10.97.0.7")
+	assert.Assert(t, !w.slipway(nil, "operator-tf-incus-web-plan").record.State.Plan.Changes)
+	assert.Equal(t, w.slipway(nil, "operator-tf-incus-web-destroy").code, report.Healthy)
+	assert.DeepEqual(t, slices.Concat(w.list("/1.0/projects"), w.list("/1.0/networks")), before)
 }
 
 // TestIncusHostsKeepData makes a machine with a data disk, which outlives it.

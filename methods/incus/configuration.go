@@ -106,9 +106,11 @@ func (m *machine) things(p plan) []thing {
 		needs = append(needs, t.kind+"."+t.label)
 	}
 	if slices.Contains(p.makes, makesNetwork) {
-		name := m.keys.Network
+		name, config := m.keys.Network, map[string]string{"ipv6.address": "none"}
+		maps.Copy(config, p.bridge)
+		config[mark] = m.name()
 		add(thing{"incus_network", label, []string{"networks", name}, remoteName + ":default/" + name, jsonObject{
-			"name": name, "project": "default", "config": map[string]string{"ipv6.address": "none", mark: m.name()},
+			"name": name, "project": "default", "config": config,
 		}})
 	}
 	if slices.Contains(p.makes, makesProject) {

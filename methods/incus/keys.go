@@ -33,6 +33,7 @@ type makeKeys struct {
 	Devices   env.Text  `env:"INCUS_DEVICES" scope:"machine" desc:"further devices of the machine on Incus, as a JSON object of objects, each with its type; they win over those declared"`
 	Target    string    `env:"INCUS_TARGET" scope:"machine" desc:"member of the cluster to make the machine on"`
 	Makes     env.Names `env:"INCUS_MAKES" scope:"machine" desc:"what of its surroundings the deployment makes and removes together with the machine: project (INCUS_PROJECT), network (INCUS_NETWORK) or both; by default they are there"`
+	Bridge    env.Text  `env:"INCUS_NETWORK_CONFIG" scope:"machine" desc:"settings of the network, as a JSON object, where INCUS_MAKES names it"`
 	LoginKeys env.Lines `env:"INCUS_LOGIN_KEYS" desc:"public keys that open a new machine, one a line; by default that of SSH_KEY"`
 }
 
@@ -68,6 +69,7 @@ type plan struct {
 	volumes []groups.Volume
 	target  string
 	makes   []string
+	bridge  map[string]string
 	login   []string
 }
 
@@ -111,6 +113,9 @@ func (m *machine) plan() (plan, error) {
 		fault("INCUS_CONFIG: %w", err)
 	}
 	maps.Copy(p.config, config)
+	if err := object(k.Bridge, &p.bridge); err != nil {
+		fault("INCUS_NETWORK_CONFIG: %w", err)
+	}
 	devices := map[string]map[string]string{}
 	if err := object(k.Devices, &devices); err != nil {
 		fault("INCUS_DEVICES: %w", err)

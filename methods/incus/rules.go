@@ -36,7 +36,10 @@ func (p plan) within() error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return report.Refuse("make the machine with a restricted certificate", errors.Join(faults...), "tf-incus takes it, with a certificate that is not restricted; nothing was changed")
+	return &report.Fault{
+		Code: report.Usage, What: "make the machine with a restricted certificate", Why: errors.Join(faults...),
+		Hint: "by tf-incus it can be made, with a certificate that is not restricted",
+	}
 }
 
 // lowLevel are the settings that count as such beside raw.*.

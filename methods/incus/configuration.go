@@ -88,6 +88,18 @@ func (m *machine) devices(given map[string]map[string]string) []device {
 
 func (m *machine) volumeName(v groups.Volume) string { return m.name() + "-" + v.Name }
 
+// literal writes a text so that OpenTofu evaluates nothing in it (OpenTofu
+// documentation, "JSON Configuration Syntax").
+func literal(text string) string { return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(text) }
+
+func literals(texts map[string]string) map[string]string {
+	all := make(map[string]string, len(texts))
+	for name, text := range texts {
+		all[literal(name)] = literal(text)
+	}
+	return all
+}
+
 // thing is an object of the configuration that the server may have already.
 type thing struct {
 	kind, label string // "incus_instance", "web"
@@ -110,7 +122,7 @@ func (m *machine) things(p plan) []thing {
 		maps.Copy(config, p.bridge)
 		config[mark] = m.name()
 		add(thing{"incus_network", label, []string{"networks", name}, remoteName + ":default/" + name, jsonObject{
-			"name": name, "project": "default", "config": config,
+			"name": name, "project": "default", "config": literals(config),
 		}})
 	}
 	if slices.Contains(p.makes, makesProject) {
@@ -158,11 +170,15 @@ func (m *machine) instance(p plan) thing {
 	if m.deployment.Machine.Incus.VM {
 		kind = "virtual-machine"
 	}
+	devices := make([]device, 0, len(p.devices))
+	for _, d := range p.devices {
+		devices = append(devices, device{literal(d.Name), literal(d.Type), literals(d.Properties)})
+	}
 	body := jsonObject{
 		"name": p.name, "type": kind, "image": "${var.incus_image}", "project": m.server.Project,
-		"profiles": []string{}, "config": p.config, "device": p.devices,
+		"profiles": []string{}, "config": literals(p.config), "device": devices,
 		"file": []jsonObject{{
-			"target_path": "/root/.ssh/authorized_keys", "content": strings.Join(p.login, "\n") + "\n",
+			"target_path": "/root/.ssh/authorized_keys", "content": literal(strings.Join(p.login, "\n") + "\n"),
 			"mode": "0600", "uid": 0, "gid": 0, "create_directories": true,
 		}},
 		"lifecycle": jsonObject{"ignore_changes": []string{"image"}},
@@ -171,7 +187,7 @@ func (m *machine) instance(p plan) thing {
 		body["wait_for"] = []jsonObject{{"type": "agent"}} // it takes files from nobody else
 	}
 	if p.target != "" {
-		body["target"] = p.target
+		body["target"] = literal(p.target)
 	}
 	return thing{
 		"incus_instance", m.deployment.Machine.Name,

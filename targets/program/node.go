@@ -294,7 +294,7 @@ func (s *Session) nodeOf(p Program) *node {
 	}
 	if p.Kind == Combined {
 		for _, effect := range s.registry.effectsOf(group) {
-			if leaf, ok := s.effectOf(p, group, effect); ok {
+			if leaf, ok := s.effectOf(p, group, effect, methodOf(p, group)); ok {
 				add(effect.Name(), leaf)
 			}
 		}
@@ -317,10 +317,7 @@ func (s *Session) nodeOf(p Program) *node {
 // leafOf gives the node of an aggregate's verb on one machine, if the machine
 // has that verb.
 func (s *Session) leafOf(p Program, group groups.Group, machine groups.Machine) (*node, bool) {
-	method := p.Method
-	if method == "" {
-		method = group.Methods[0]
-	}
+	method := methodOf(p, group)
 	verbs := s.registry.methods[method].Verbs(machine.Placement)
 	i := slices.IndexFunc(verbs, func(v task.Verb) bool { return v.Name == p.Verb })
 	if i < 0 {
@@ -329,11 +326,23 @@ func (s *Session) leafOf(p Program, group groups.Group, machine groups.Machine) 
 	return s.nodeOf(s.registry.deploymentOf(group, machine, method, verbs[i])), true
 }
 
+// methodOf is the method of an aggregate, the group's first where it names none.
+func methodOf(p Program, group groups.Group) string {
+	if p.Method == "" {
+		return group.Methods[0]
+	}
+	return p.Method
+}
+
 // effectOf gives the node of a combined run's verb for an effect, if it has that
-// verb.
-func (s *Session) effectOf(p Program, group groups.Group, effect effects.Effect) (*node, bool) {
+// verb, or one that prepares for it.
+func (s *Session) effectOf(p Program, group groups.Group, effect effects.Effect, method string) (*node, bool) {
+	verb := p.Verb
+	if preparer, ok := effect.(effects.Preparer); ok {
+		verb = preparer.Prepares(method, verb)
+	}
 	verbs := effect.Verbs(group)
-	i := slices.IndexFunc(verbs, func(v task.Verb) bool { return v.Name == p.Verb })
+	i := slices.IndexFunc(verbs, func(v task.Verb) bool { return v.Name == verb })
 	if i < 0 {
 		return nil, false
 	}
@@ -345,7 +354,8 @@ const destroy = "destroy"
 
 // edges lists, for each machine and effect of a group, what comes before it: what
 // a machine needs, and every internal machine before the published ones; every
-// machine before the effects, and each of these before the next.
+// machine before the effects, and each of these before the next, but for those that
+// prepare, which come before all machines.
 func edges(group groups.Group, standalone []effects.Effect, backwards bool) map[string][]string {
 	before := map[string][]string{}
 	add := func(machine, first string) {
@@ -356,13 +366,21 @@ func edges(group groups.Group, standalone []effects.Effect, backwards bool) map[
 			before[machine] = append(before[machine], first)
 		}
 	}
-	for i, effect := range standalone {
+	var followers []effects.Effect
+	for _, effect := range standalone {
+		if _, prepares := effect.(effects.Preparer); prepares {
+			for _, machine := range group.Machines {
+				add(machine.Name, effect.Name())
+			}
+			continue
+		}
 		for _, machine := range group.Machines {
 			add(effect.Name(), machine.Name)
 		}
-		for _, other := range standalone[:i] {
+		for _, other := range followers {
 			add(effect.Name(), other.Name())
 		}
+		followers = append(followers, effect)
 	}
 	all := allNeeds(group)
 	for _, machine := range group.Machines {

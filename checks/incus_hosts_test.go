@@ -4,9 +4,12 @@ package checks
 
 import (
 	"bytes"
+	"maps"
 	"mime/multipart"
 	"net/http"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -33,20 +36,18 @@ func TestIncusHosts(t *testing.T) {
 	early := w.slipway(cold, "operator-tf-incus-web-apply")
 	assert.Equal(t, early.code, report.Refused, "there is no image to make it from")
 	assert.Assert(t, cmp.Contains(early.stderr, "operator/base"))
-	assert.Equal(t, w.slipway(baked, "operator-image-publish").code, report.Healthy)
 
-	imagined := w.slipway(cold, "operator-tf-incus-web-plan")
-	assert.Equal(t, imagined.code, report.Healthy)
-	assert.Assert(t, cmp.Contains(imagined.stdout, "incus_instance.web will be created"))
-	assert.Assert(t, cmp.Len(w.list("/1.0/instances"), 0), "a plan makes nothing")
+	runs := w.asTheReadmeSays()
+	published, first, again := runs[0], runs[1], runs[2]
+	assert.Equal(t, published.code, report.Healthy)
+	t.Logf("image: %v", published.record.Timings)
 
-	first := w.slipway(cold, "operator-tf-incus-web-apply")
 	assert.Equal(t, first.code, report.Healthy)
+	t.Logf("first deployment: %v", first.record.Timings)
 	assert.Equal(t, *first.record.State.Plan, report.Counts{Changes: true, Add: 2})
 	assert.Equal(t, w.inside(address(), "readlink -f /run/current-system"), first.record.Toplevel)
 	made := w.inside(address(), "cat /proc/sys/kernel/random/boot_id /etc/machine-id; stat -c %i /")
 
-	again := w.slipway(nil, "operator-tf-incus-web-apply")
 	assert.Equal(t, again.code, report.Healthy)
 	assert.Assert(t, !again.record.Changed)
 	assert.Assert(t, !again.record.State.Plan.Changes)
@@ -81,6 +82,10 @@ func TestIncusHosts(t *testing.T) {
 	assert.Equal(t, gone.code, report.Healthy)
 	assert.Assert(t, cmp.Len(w.list("/1.0/instances"), 0))
 	assert.Equal(t, w.slipway(nil, "operator-tf-incus-web-apply").code, report.Refused, "steady, and there is no state")
+	imagined := w.slipway(cold, "operator-tf-incus-web-plan")
+	assert.Equal(t, imagined.code, report.Healthy)
+	assert.Assert(t, cmp.Contains(imagined.stdout, "incus_instance.web will be created"))
+	assert.Assert(t, cmp.Len(w.list("/1.0/instances"), 0), "a plan makes nothing")
 
 	// What is another's is left alone.
 	w.foreign("operator-web")
@@ -100,6 +105,54 @@ func TestIncusHosts(t *testing.T) {
 	assert.Assert(t, !w.slipway(nil, "operator-tf-incus-web-plan").record.State.Plan.Changes)
 	assert.Equal(t, w.slipway(nil, "operator-tf-incus-web-destroy").code, report.Healthy)
 	assert.DeepEqual(t, slices.Concat(w.list("/1.0/projects"), w.list("/1.0/networks")), before)
+}
+
+// asTheReadmeSays runs what the README calls, in its order and with its variables;
+// only the server is another.
+func (w *incusWorld) asTheReadmeSays() []outcome {
+	w.t.Helper()
+	home := filepath.Join(w.dir, "home")
+	assert.NilError(w.t, os.MkdirAll(filepath.Join(home, "incus"), 0o700))
+	key, err := os.ReadFile(w.env["INCUS_CLIENT_KEY_FILE"])
+	assert.NilError(w.t, err)
+	for name, text := range map[string]string{"client.crt": w.env["INCUS_CLIENT_CERTIFICATE"], "client.key": string(key)} {
+		assert.NilError(w.t, os.WriteFile(filepath.Join(home, "incus", name), []byte(text), 0o600))
+	}
+	delete(w.env, "INCUS_CLIENT_CERTIFICATE")
+	var script strings.Builder
+	var programs []string
+	for line := range strings.Lines(labelled(w.t, "incus")) {
+		before, program, called := strings.Cut(strings.Split(line, " #")[0], "go tool slipway ")
+		if !called {
+			script.WriteString(strings.ReplaceAll(line, "=…", "=unset"))
+			continue
+		}
+		programs = append(programs, strings.TrimSpace(program))
+		script.WriteString(before + "env -0 | base64 -w 0 | sed 's/^/== /;s/$/\\n/'\n")
+	}
+	assert.DeepEqual(w.t, programs, []string{"operator-image-publish", "operator-tf-incus-web-apply", "operator-tf-incus-web-apply"})
+	out := shell(w.t, home, map[string]string{"HOME": home}, script.String())
+	said := strings.Split(strings.TrimPrefix(out, "== "), "== ")
+	assert.Assert(w.t, cmp.Len(said, len(programs)))
+	var outcomes []outcome
+	for i, program := range programs {
+		changes := map[string]string{}
+		for name, value := range variablesOf(w.t, said[i]) {
+			if strings.HasPrefix(name, "INCUS_") && name != "INCUS_ADDRESS" && name != "INCUS_SERVER_CERTIFICATE" || name == "STATE_PHASE" {
+				changes[name] = value
+			}
+		}
+		if strings.Contains(program, "image") {
+			maps.Copy(changes, baked)
+		}
+		outcomes = append(outcomes, w.slipway(changes, program))
+		for name, value := range changes {
+			if strings.HasPrefix(name, "INCUS_") {
+				w.env[name] = value
+			}
+		}
+	}
+	return outcomes
 }
 
 // TestIncusHostsKeepData makes a machine with a data disk, which outlives it.

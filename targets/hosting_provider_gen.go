@@ -473,7 +473,7 @@ func (HostingProvider) TfIncusAllApply(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-incus-all-apply")
 }
 
-// TfIncusAllDestroy gives up the state of every published machine of hosting-provider by tf-incus.
+// TfIncusAllDestroy removes every published machine of hosting-provider by tf-incus.
 func (HostingProvider) TfIncusAllDestroy(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-incus-all-destroy")
 }
@@ -548,7 +548,7 @@ func (HostingProvider) TfIncusCombinedApply(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-incus-combined-apply")
 }
 
-// TfIncusCombinedDestroy gives up the state of all of hosting-provider in order of dependency, effects included by tf-incus.
+// TfIncusCombinedDestroy removes all of hosting-provider in order of dependency, effects included by tf-incus.
 func (HostingProvider) TfIncusCombinedDestroy(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-incus-combined-destroy")
 }
@@ -623,7 +623,7 @@ func (HostingProvider) TfIncusGatewayApply(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-incus-gateway-apply")
 }
 
-// TfIncusGatewayDestroy gives up the state of hosting-provider's gateway by tf-incus: the way in from outside.
+// TfIncusGatewayDestroy removes hosting-provider's gateway by tf-incus: the way in from outside.
 func (HostingProvider) TfIncusGatewayDestroy(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-incus-gateway-destroy")
 }
@@ -698,7 +698,7 @@ func (HostingProvider) TfIncusStateApply(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-incus-state-apply")
 }
 
-// TfIncusStateDestroy gives up the state of hosting-provider's state by tf-incus: where deployments keep their state.
+// TfIncusStateDestroy removes hosting-provider's state by tf-incus: where deployments keep their state.
 func (HostingProvider) TfIncusStateDestroy(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-incus-state-destroy")
 }

@@ -495,7 +495,7 @@ func (Operator) TfIncusAllApply(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-all-apply")
 }
 
-// TfIncusAllDestroy gives up the state of every published machine of operator by tf-incus.
+// TfIncusAllDestroy removes every published machine of operator by tf-incus.
 func (Operator) TfIncusAllDestroy(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-all-destroy")
 }
@@ -570,7 +570,7 @@ func (Operator) TfIncusCombinedApply(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-combined-apply")
 }
 
-// TfIncusCombinedDestroy gives up the state of all of operator in order of dependency, effects included by tf-incus.
+// TfIncusCombinedDestroy removes all of operator in order of dependency, effects included by tf-incus.
 func (Operator) TfIncusCombinedDestroy(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-combined-destroy")
 }
@@ -643,7 +643,7 @@ func (Operator) TfIncusDbApply(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-db-apply")
 }
 
-// TfIncusDbDestroy gives up the state of operator's db by tf-incus: the database of forge.
+// TfIncusDbDestroy removes operator's db by tf-incus: the database of forge.
 func (Operator) TfIncusDbDestroy(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-db-destroy")
 }
@@ -716,7 +716,7 @@ func (Operator) TfIncusForgeApply(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-forge-apply")
 }
 
-// TfIncusForgeDestroy gives up the state of operator's forge by tf-incus: Forgejo.
+// TfIncusForgeDestroy removes operator's forge by tf-incus: Forgejo.
 func (Operator) TfIncusForgeDestroy(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-forge-destroy")
 }
@@ -791,7 +791,7 @@ func (Operator) TfIncusOperatorAllApply(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-operator-all-apply")
 }
 
-// TfIncusOperatorAllDestroy gives up the state of every published machine of operator by tf-incus-operator.
+// TfIncusOperatorAllDestroy removes every published machine of operator by tf-incus-operator.
 func (Operator) TfIncusOperatorAllDestroy(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-operator-all-destroy")
 }
@@ -866,7 +866,7 @@ func (Operator) TfIncusOperatorCombinedApply(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-operator-combined-apply")
 }
 
-// TfIncusOperatorCombinedDestroy gives up the state of all of operator in order of dependency, effects included by tf-incus-operator.
+// TfIncusOperatorCombinedDestroy removes all of operator in order of dependency, effects included by tf-incus-operator.
 func (Operator) TfIncusOperatorCombinedDestroy(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-operator-combined-destroy")
 }
@@ -941,7 +941,7 @@ func (Operator) TfIncusOperatorDbApply(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-operator-db-apply")
 }
 
-// TfIncusOperatorDbDestroy gives up the state of operator's db by tf-incus-operator: the database of forge.
+// TfIncusOperatorDbDestroy removes operator's db by tf-incus-operator: the database of forge.
 func (Operator) TfIncusOperatorDbDestroy(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-operator-db-destroy")
 }
@@ -1016,7 +1016,7 @@ func (Operator) TfIncusOperatorForgeApply(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-operator-forge-apply")
 }
 
-// TfIncusOperatorForgeDestroy gives up the state of operator's forge by tf-incus-operator: Forgejo.
+// TfIncusOperatorForgeDestroy removes operator's forge by tf-incus-operator: Forgejo.
 func (Operator) TfIncusOperatorForgeDestroy(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-operator-forge-destroy")
 }
@@ -1091,7 +1091,7 @@ func (Operator) TfIncusOperatorWebApply(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-operator-web-apply")
 }
 
-// TfIncusOperatorWebDestroy gives up the state of operator's web by tf-incus-operator: a static site.
+// TfIncusOperatorWebDestroy removes operator's web by tf-incus-operator: a static site.
 func (Operator) TfIncusOperatorWebDestroy(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-operator-web-destroy")
 }
@@ -1164,7 +1164,7 @@ func (Operator) TfIncusWebApply(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-web-apply")
 }
 
-// TfIncusWebDestroy gives up the state of operator's web by tf-incus: a static site.
+// TfIncusWebDestroy removes operator's web by tf-incus: a static site.
 func (Operator) TfIncusWebDestroy(ctx context.Context) error {
 	return run(ctx, "operator-tf-incus-web-destroy")
 }

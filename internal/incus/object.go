@@ -95,6 +95,13 @@ func (c *Client) File(ctx context.Context, instance, file string) ([]byte, error
 	return text, nil
 }
 
+// In is the same client for another project.
+func (c *Client) In(project string) *Client {
+	other := *c
+	other.remote.Project = project
+	return &other
+}
+
 // Project is the project that the coordinates name.
 func (c *Client) Project() string { return c.remote.Project }
 

@@ -273,10 +273,14 @@ func (m *machine) introduce(ctx context.Context, client *incus.Client, parts *ma
 // image is the fingerprint of the image that a new machine starts from. One that is
 // there needs none.
 func (m *machine) image(ctx context.Context, client *incus.Client, p plan) (string, error) {
-	fingerprint, err := client.Alias(ctx, p.image)
+	images := client
+	if slices.Contains(p.makes, makesProject) {
+		images = client.In("default") // whose images those of the new project are
+	}
+	fingerprint, err := images.Alias(ctx, p.image)
 	if err == nil && fingerprint == "" {
 		var ok bool
-		if ok, err = client.HasImage(ctx, p.image); ok {
+		if ok, err = images.HasImage(ctx, p.image); ok {
 			fingerprint = p.image
 		}
 	}
@@ -289,7 +293,7 @@ func (m *machine) image(ctx context.Context, client *incus.Client, p plan) (stri
 	if there, err := m.ours(ctx, client, "instances", p.name); err != nil || there {
 		return p.image, err
 	}
-	return "", report.Refuse("look for the image "+p.image, fmt.Errorf("project %s of %s has none of this name", client.Project(), client.Address()),
+	return "", report.Refuse("look for the image "+p.image, fmt.Errorf("project %s of %s has none of this name", images.Project(), images.Address()),
 		"the effect image builds and publishes it; or name another in INCUS_IMAGE; nothing was changed")
 }
 

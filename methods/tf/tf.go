@@ -82,7 +82,11 @@ func (m *Method) Verbs(where groups.Placement) []task.Verb {
 	if _, local := where.(groups.Local); local && m.maker != nil {
 		return nil
 	}
-	return slices.Clip(verbs)
+	all := slices.Clone(verbs)
+	if m.maker != nil {
+		all[slices.IndexFunc(all, func(v task.Verb) bool { return v.Name == tofu.Destroy })].Description = "removes"
+	}
+	return all
 }
 
 // Task makes one run of a verb.

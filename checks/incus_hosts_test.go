@@ -53,6 +53,14 @@ func TestIncusHosts(t *testing.T) {
 	assert.Assert(t, !again.record.State.Plan.Changes)
 	assert.Equal(t, again.record.State.Serial, first.record.State.Serial)
 
+	for verb, want := range map[string]string{
+		"validate": "", "refresh": "", "state-list": "incus_instance.web\nslipway_machine.web\n", "output": `"value": "healthy"`, "generations": "default running",
+	} {
+		o := w.slipway(nil, "operator-tf-incus-web-"+verb)
+		assert.Equal(t, o.code, report.Healthy, verb)
+		assert.Check(t, cmp.Contains(o.stdout, want))
+	}
+
 	w.write("operator/web.nix", strings.ReplaceAll(trivial, "first", "second"))
 	changed := w.slipway(nil, "operator-tf-incus-web-apply")
 	assert.Equal(t, changed.code, report.Healthy)
@@ -274,9 +282,7 @@ func (w *incusWorld) smallImage() string {
 	q, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, incusd.Address+"/1.0/images", &body)
 	assert.NilError(w.t, err)
 	q.Header.Set("Content-Type", form.FormDataContentType())
-	r, err := w.admin.Do(q)
-	assert.NilError(w.t, err)
-	status, fault, metadata := w.answer(w.admin, r)
+	status, fault, metadata := w.answer(w.admin, q)
 	assert.Equal(w.t, status, http.StatusOK, fault)
 	fingerprint, _ := metadata["fingerprint"].(string)
 	assert.Equal(w.t, len(fingerprint), 64)

@@ -5,6 +5,7 @@ package checks
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -121,9 +122,7 @@ func (w *incusWorld) daemonForbids(operator *http.Client) {
 			"name": "forbidden", "source": map[string]string{"type": "none"},
 			"devices": map[string]map[string]string{"root": {"type": "disk", "path": "/", "pool": incusd.Pool}},
 		}
-		for name, value := range change {
-			all[name] = value
-		}
+		maps.Copy(all, change)
 		return all
 	}
 	device := func(properties map[string]string) map[string]any {

@@ -115,9 +115,7 @@ func (w *incusWorld) ask(who *http.Client, method, path string, body, into any) 
 	assert.NilError(w.t, err)
 	q, err := http.NewRequestWithContext(w.t.Context(), method, incusd.Address+path, strings.NewReader(string(text)))
 	assert.NilError(w.t, err)
-	r, err := who.Do(q)
-	assert.NilError(w.t, err)
-	status, fault, metadata := w.answer(who, r)
+	status, fault, metadata := w.answer(who, q)
 	if into != nil && fault == "" {
 		text, err := json.Marshal(metadata[""])
 		assert.NilError(w.t, err)
@@ -126,10 +124,12 @@ func (w *incusWorld) ask(who *http.Client, method, path string, body, into any) 
 	return status, fault
 }
 
-// answer reads an answer; what it set off is waited for, and its metadata are those
-// of the operation. Those of any other answer stand under "".
-func (w *incusWorld) answer(who *http.Client, r *http.Response) (status int, fault string, metadata map[string]any) {
+// answer sends a request and reads the answer; what it set off is waited for, and its
+// metadata are those of the operation. Those of any other answer stand under "".
+func (w *incusWorld) answer(who *http.Client, q *http.Request) (status int, fault string, metadata map[string]any) {
 	w.t.Helper()
+	r, err := who.Do(q)
+	assert.NilError(w.t, err)
 	defer func() { assert.Check(w.t, r.Body.Close()) }()
 	var a struct {
 		Type      string `json:"type"`

@@ -180,27 +180,27 @@ func TestASplitImageIsSentInTheOrderOfItsFingerprint(t *testing.T) {
 	assert.NilError(t, os.WriteFile(f.Metadata, []byte("meta"), 0o600))
 	assert.NilError(t, os.WriteFile(f.Root, []byte("root"), 0o600))
 	want := sha256.Sum256([]byte("metaroot"))
-	print, err := f.Fingerprint()
+	name, err := f.Fingerprint()
 	assert.NilError(t, err)
-	assert.Equal(t, print, hex.EncodeToString(want[:]))
+	assert.Equal(t, name, hex.EncodeToString(want[:]))
 	api := connected(t, serve(t, func(w http.ResponseWriter, q *http.Request) {
 		if q.Method == http.MethodGet {
-			_, _ = io.WriteString(w, `{"type":"sync","metadata":{"status_code":200,"metadata":{"fingerprint":"`+print+`"}}}`)
+			_, _ = io.WriteString(w, `{"type":"sync","metadata":{"status_code":200,"metadata":{"fingerprint":"`+name+`"}}}`)
 			return
 		}
 		_, p, err := mime.ParseMediaType(q.Header.Get("Content-Type"))
 		assert.Check(t, err)
 		parts := multipart.NewReader(q.Body, p["boundary"])
-		for _, name := range []string{"metadata", "rootfs.img"} {
-			part, err := parts.NextPart()
+		for _, part := range []string{"metadata", "rootfs.img"} {
+			got, err := parts.NextPart()
 			assert.Check(t, err)
-			assert.Check(t, cmp.Equal(part.FormName(), name))
+			assert.Check(t, cmp.Equal(got.FormName(), part))
 		}
-		assert.Check(t, cmp.Equal(q.Header.Get("X-Incus-fingerprint"), print))
+		assert.Check(t, cmp.Equal(q.Header.Get("X-Incus-fingerprint"), name))
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = io.WriteString(w, `{"type":"async","operation":"/1.0/operations/7"}`)
 	}))
-	got, err := api.Upload(t.Context(), f, print, map[string]string{"os": "NixOS"})
+	got, err := api.Upload(t.Context(), f, name, map[string]string{"os": "NixOS"})
 	assert.NilError(t, err)
-	assert.Equal(t, got, print)
+	assert.Equal(t, got, name)
 }

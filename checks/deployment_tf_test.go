@@ -26,7 +26,7 @@ import (
 func (w *world) stateful(name string) protocol.Backend {
 	w.t.Helper()
 	w.env["TOFU_PATH"] = openTofu(w.t)
-	store, err := statebackend.Open(filepath.Join(w.dir, "states"), statebackend.Options{})
+	store, err := statebackend.Open(filepath.Join(w.dir, "states-"+name), statebackend.Options{})
 	assert.NilError(w.t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	var server *statebackend.Server

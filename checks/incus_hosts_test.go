@@ -205,6 +205,15 @@ func TestIncusHostsKeepData(t *testing.T) {
 	assert.Equal(t, w.inside(w.addressOf("operator-db"), "cat "+data), "kept")
 	assert.Assert(t, cmp.Len(w.list("/1.0/instances"), 1))
 	assert.Assert(t, !w.slipway(nil, program).record.State.Plan.Changes)
+
+	// The state is lost: a first run takes in what is there of it by its marks.
+	w.stateful("db-anew")
+	taken := w.slipway(cold, program)
+	assert.Equal(t, taken.code, report.Healthy)
+	assert.Equal(t, taken.record.State.Plan.Import, 2)
+	assert.Equal(t, w.slipway(nil, program+"-destroy").code, report.Healthy)
+	assert.Assert(t, cmp.Len(w.list("/1.0/instances"), 0))
+	assert.DeepEqual(t, volumes(), []string{"operator-db-data"})
 }
 
 // addressOf is where an instance is, as the server says.

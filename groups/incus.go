@@ -1,5 +1,12 @@
 package groups
 
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+)
+
 // Instance is what a machine is where a method makes it on Incus. The zero value
 // is a container of the group's image "base", without limits of its own.
 type Instance struct {
@@ -12,6 +19,34 @@ type Instance struct {
 	Config    map[string]string // further settings, as Incus documents them
 	Devices   []Device          // further devices
 }
+
+// Check names what is wrong with an instance, whatever its coordinates will be.
+func (i Instance) Check() error {
+	var faults []error
+	if i.CPU < 0 || i.MemoryMiB < 0 || i.DiskMiB < 0 {
+		faults = append(faults, errors.New("a limit is below 0"))
+	}
+	names := map[string]bool{"root": true, "eth0": true}
+	for _, v := range i.Volumes {
+		switch {
+		case !instanceName.MatchString(v.Name) || names[v.Name]:
+			faults = append(faults, fmt.Errorf("volume %q: no name, or one that is taken", v.Name))
+		case !i.VM && !path.IsAbs(v.Path):
+			faults = append(faults, fmt.Errorf("volume %q: a container has it at no path", v.Name))
+		case i.VM && v.Path != "":
+			faults = append(faults, fmt.Errorf("volume %q: a virtual machine has it as a disk, and mounts it itself", v.Name))
+		}
+		names[v.Name] = true
+	}
+	for _, d := range i.Devices {
+		if d.Name == "" || d.Type == "" {
+			faults = append(faults, fmt.Errorf("device %q: no name or no type", d.Name))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+var instanceName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 // BaseImage is the image of a machine that names none.
 const BaseImage = "base"

@@ -253,6 +253,36 @@ func (m *machine) look(ctx context.Context, client *incus.Client, things []thing
 	return there, nil
 }
 
+// Gone is an error while the server has something of the machine that a destroy
+// removes.
+func (m *machine) Gone(ctx context.Context, run *task.Run) error {
+	p, err := m.plan()
+	if err != nil {
+		return err
+	}
+	client, err := m.server.Connect(ctx, run.Log)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	var left []string
+	for _, t := range m.things(p) {
+		there, err := m.mine(ctx, client, t.path...)
+		if err != nil {
+			return err
+		}
+		lifecycle, _ := t.body["lifecycle"].(jsonObject)
+		if _, stays := lifecycle["destroy"]; there && !stays {
+			left = append(left, strings.Join(t.path, " "))
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	return report.Fail("destroy", fmt.Errorf("the server still has what was in no state: %s", strings.Join(left, ", ")),
+		"a run that was killed made it: apply with STATE_PHASE=cold takes it in, and destroy removes it then")
+}
+
 // introduce says who we are to the server, and what image the machine starts from.
 func (m *machine) introduce(ctx context.Context, client *incus.Client, parts *made.Parts, p plan, verb string) error {
 	files, err := client.Folder(ctx, remoteName)

@@ -172,6 +172,23 @@ const mark = "user.slipway.deployment"
 // ours tells whether the server has a thing of this deployment's. One of the same
 // name that is another's is an error: nothing may be done about it.
 func (m *machine) ours(ctx context.Context, client *incus.Client, parts ...string) (bool, error) {
+	o, there, err := m.thing(ctx, client, parts...)
+	if err == nil && there && o.Config[mark] != m.name() {
+		err = report.Refuse("look at "+strings.Join(parts, " "),
+			fmt.Errorf("the server has one that is none of this deployment's: %s is %q there", mark, o.Config[mark]),
+			"remove or rename it, or set "+mark+"="+m.name()+" on it for this deployment to take it over; nothing was changed")
+	}
+	return there && err == nil, err
+}
+
+// mine is ours, for who does not mind another's.
+func (m *machine) mine(ctx context.Context, client *incus.Client, parts ...string) (bool, error) {
+	o, there, err := m.thing(ctx, client, parts...)
+	return there && o.Config[mark] == m.name(), err
+}
+
+// thing looks for one on the server.
+func (m *machine) thing(ctx context.Context, client *incus.Client, parts ...string) (incus.Object, bool, error) {
 	project := client.Project()
 	if parts[0] == "projects" {
 		project = ""
@@ -180,15 +197,11 @@ func (m *machine) ours(ctx context.Context, client *incus.Client, parts ...strin
 		project = "default"
 	}
 	o, err := client.Get(ctx, project, parts...)
-	switch {
-	case incus.Absent(err):
-		return false, nil
-	case err != nil:
-		return false, unknown("look at "+strings.Join(parts, " "), err)
-	case o.Config[mark] != m.name():
-		return false, report.Refuse("look at "+strings.Join(parts, " "),
-			fmt.Errorf("the server has one that is none of this deployment's: %s is %q there", mark, o.Config[mark]),
-			"remove or rename it, or set "+mark+"="+m.name()+" on it for this deployment to take it over; nothing was changed")
+	if incus.Absent(err) {
+		return o, false, nil
 	}
-	return true, nil
+	if err != nil {
+		return o, false, unknown("look at "+strings.Join(parts, " "), err)
+	}
+	return o, true, nil
 }

@@ -32,6 +32,9 @@ type Machine interface {
 	CheckKeys(verb string) error
 	// Placement is what the machine's modules are told of where it runs.
 	Placement() string
+	// Gone is an error while something is there of what Parts made and a destroy
+	// removes: what a killed run made may be in no state.
+	Gone(ctx context.Context, run *task.Run) error
 	// Parts are the resources that make it.
 	Parts(ctx context.Context, run *task.Run, verb string) (Parts, error)
 }

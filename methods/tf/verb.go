@@ -159,6 +159,9 @@ func (v *verbTask) result(ctx context.Context, w *work, engine *tofu.Engine, d t
 		r, err = engine.Apply(ctx, d)
 	case tofu.Destroy:
 		r, err = engine.Destroy(ctx, d)
+		if err == nil && v.made != nil {
+			err = v.made.Gone(ctx, w.run)
+		}
 	case tofu.PlanVerb:
 		r, err = engine.Plan(ctx, d)
 	case tofu.Refresh:

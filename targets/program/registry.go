@@ -129,6 +129,9 @@ func (r *Registry) checkGroup(group groups.Group) []error {
 	machines := map[string]bool{}
 	for _, machine := range group.Machines {
 		faults = append(faults, r.checkMachine(what, machine)...)
+		if image := machine.Incus.Image; image != "" && !slices.ContainsFunc(group.Images, func(i groups.Image) bool { return i.Name == image }) {
+			faults = append(faults, fmt.Errorf("%s: machine %q: unknown image %q", what, machine.Name, image))
+		}
 		if machines[machine.Name] {
 			faults = append(faults, fmt.Errorf("%s: machine %q: declared twice", what, machine.Name))
 		}
@@ -164,6 +167,9 @@ func (r *Registry) checkMachine(what string, machine groups.Machine) []error {
 	}
 	if len(machine.Modules) == 0 {
 		faults = append(faults, fmt.Errorf("%s: no NixOS module", what))
+	}
+	if err := machine.Incus.Check(); err != nil {
+		faults = append(faults, fmt.Errorf("%s: on Incus: %w", what, err))
 	}
 	return append(faults, checkProbes(what, machine.Probes)...)
 }

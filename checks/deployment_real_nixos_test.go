@@ -46,6 +46,11 @@ func TestDeploymentRealNixOS(t *testing.T) {
 			assert.Assert(t, strings.HasPrefix(o.stdout, "/nix/store/"))
 		})
 	}
+	t.Run("images", func(t *testing.T) {
+		o := w.as(t).slipway(baked, "operator-image-build")
+		assert.Equal(t, o.code, report.Healthy)
+		assert.Assert(t, strings.HasPrefix(o.stdout, "base /nix/store/"))
+	})
 	t.Run("a guest", func(t *testing.T) {
 		w := w.as(t)
 		w.bootNixOS(string(k.Nixpkgs))

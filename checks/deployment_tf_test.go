@@ -27,12 +27,21 @@ import (
 func (w *world) stateful(name string) protocol.Backend {
 	w.t.Helper()
 	w.env["TOFU_PATH"] = openTofu(w.t)
-	store, err := statebackend.Open(filepath.Join(w.dir, "states"), statebackend.Options{})
+	store, err := statebackend.Open(filepath.Join(w.dir, "states-"+name), statebackend.Options{})
 	assert.NilError(w.t, err)
 	ctx, stop := context.WithCancel(context.Background())
-	server, err := statebackend.Listen(ctx, store, statebackend.Serving{
-		Access: statebackend.Access{User: stateUser, Password: env.NewSecret(statePassword)},
-	})
+	var server *statebackend.Server
+	listen := func() (err error) {
+		server, err = statebackend.Listen(ctx, store, statebackend.Serving{
+			Access: statebackend.Access{User: stateUser, Password: env.NewSecret(statePassword)},
+		})
+		return err
+	}
+	if w.listen != nil {
+		err = w.listen(listen)
+	} else {
+		err = listen()
+	}
 	assert.NilError(w.t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(ctx) }()

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,7 +40,9 @@ type world struct {
 	dir    string
 	source string // the module source, to be changed
 	env    map[string]string
-	binary string // of the programs, where it is not slipway itself
+	binary string                   // of the programs, where it is not slipway itself
+	enter  []string                 // what comes before it, to run it in another network
+	listen func(func() error) error // calls what listens there; nil means here
 }
 
 // keys are what the tests of this folder read.
@@ -263,7 +266,7 @@ func (w *world) start(changes map[string]string, args ...string) *running {
 	}
 	go func() {
 		r.ended <- child.Command{
-			Path: "/bin/sh", Args: append([]string{"-c", `echo $$ >"$0"; exec "$@"`, r.pid, path}, args...),
+			Path: "/bin/sh", Args: slices.Concat([]string{"-c", `echo $$ >"$0"; exec "$@"`, r.pid}, w.enter, []string{path}, args),
 			Env: pairs(environment), Dir: w.dir,
 			Stdout: r.stdout, Stderr: r.stderr, Grace: time.Minute,
 		}.Run(ctx)

@@ -19,6 +19,14 @@ type Effect interface {
 	Task(group groups.Group, verb string) task.Task
 }
 
+// Preparer is an effect that comes before the machines of a combined run, and not
+// after them: it makes what they are made of.
+type Preparer interface {
+	// Prepares is the verb that takes place in a run of a verb by a method; none
+	// where the method has no use for it.
+	Prepares(method, verb string) string
+}
+
 // Checker is an effect that can tell what is wrong with what a group declares for
 // it, before there are any coordinates.
 type Checker interface {

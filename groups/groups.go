@@ -16,6 +16,7 @@ type Group struct {
 	Zones       []Zone // that the group fills
 	Delegations []Delegation
 	Inventory   *Inventory // nil means that the group stands in none
+	Images      []Image    // that new machines start from
 	Source      Source
 }
 

@@ -9,7 +9,8 @@ type Machine struct {
 	Modules     []string
 	Needs       []string // machines of the group that must be healthy before it
 	Placement   Placement
-	Probes      []Probe // what it must answer, besides that its units are well
+	Incus       Instance // what it is where a method makes it on Incus
+	Probes      []Probe  // what it must answer, besides that its units are well
 
 	// Database and Mount are state of the deployment's own that is kept elsewhere;
 	// methods that use OpenTofu make it. nil means that there is none.

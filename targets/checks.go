@@ -50,6 +50,19 @@ func (Checks) DeploymentTfHosts(ctx context.Context) error {
 	return run(ctx, "checks-deployment-tf-hosts")
 }
 
+// DeploymentTfIncusHosts makes a machine on a real Incus daemon from an image that it published: made, unchanged, changed in place, a failing unit, destroyed.
+func (Checks) DeploymentTfIncusHosts(ctx context.Context) error {
+	return run(ctx, "checks-deployment-tf-incus-hosts")
+}
+
+// DeploymentTfIncusOperatorHosts does so within a project, with a certificate restricted to it; what such a one may not do is refused, by us and by the daemon.
+func (Checks) DeploymentTfIncusOperatorHosts(ctx context.Context) error {
+	return run(ctx, "checks-deployment-tf-incus-operator-hosts")
+}
+
+// ImagePublish publishes images to a real Incus daemon and to a folder that it fetches from: idempotent, cut off, not what they are said to be, with an empty password.
+func (Checks) ImagePublish(ctx context.Context) error { return run(ctx, "checks-image-publish") }
+
 // DeploymentBadInput tries what users get wrong: each is refused with what to do, and nothing is changed.
 func (Checks) DeploymentBadInput(ctx context.Context) error {
 	return run(ctx, "checks-deployment-bad-input")

@@ -49,32 +49,32 @@ func (HostingProvider) Combined(ctx context.Context) error {
 	return run(ctx, "hosting-provider-combined")
 }
 
-// CombinedApply deploys and judges all of hosting-provider in order of dependency by ssh.
+// CombinedApply deploys and judges all of hosting-provider in order of dependency, effects included by ssh.
 func (HostingProvider) CombinedApply(ctx context.Context) error {
 	return run(ctx, "hosting-provider-combined-apply")
 }
 
-// CombinedBuild builds the system of all of hosting-provider in order of dependency by ssh.
+// CombinedBuild builds the system of all of hosting-provider in order of dependency, effects included by ssh.
 func (HostingProvider) CombinedBuild(ctx context.Context) error {
 	return run(ctx, "hosting-provider-combined-build")
 }
 
-// CombinedGenerations lists the generations of all of hosting-provider in order of dependency by ssh.
+// CombinedGenerations lists the generations of all of hosting-provider in order of dependency, effects included by ssh.
 func (HostingProvider) CombinedGenerations(ctx context.Context) error {
 	return run(ctx, "hosting-provider-combined-generations")
 }
 
-// CombinedPlan shows what apply would change on all of hosting-provider in order of dependency by ssh.
+// CombinedPlan shows what apply would change on all of hosting-provider in order of dependency, effects included by ssh.
 func (HostingProvider) CombinedPlan(ctx context.Context) error {
 	return run(ctx, "hosting-provider-combined-plan")
 }
 
-// CombinedRollback goes back to a generation of all of hosting-provider in order of dependency by ssh.
+// CombinedRollback goes back to a generation of all of hosting-provider in order of dependency, effects included by ssh.
 func (HostingProvider) CombinedRollback(ctx context.Context) error {
 	return run(ctx, "hosting-provider-combined-rollback")
 }
 
-// CombinedVerify judges without changing all of hosting-provider in order of dependency by ssh.
+// CombinedVerify judges without changing all of hosting-provider in order of dependency, effects included by ssh.
 func (HostingProvider) CombinedVerify(ctx context.Context) error {
 	return run(ctx, "hosting-provider-combined-verify")
 }
@@ -82,6 +82,21 @@ func (HostingProvider) CombinedVerify(ctx context.Context) error {
 // Gateway builds the NixOS system of hosting-provider's gateway and prints its store path.
 func (HostingProvider) Gateway(ctx context.Context) error {
 	return run(ctx, "hosting-provider-gateway")
+}
+
+// ImageBuild builds, and prints the store paths of, hosting-provider's image: the images that new machines start from.
+func (HostingProvider) ImageBuild(ctx context.Context) error {
+	return run(ctx, "hosting-provider-image-build")
+}
+
+// ImagePlan builds, and shows what publish would do about, hosting-provider's image: the images that new machines start from.
+func (HostingProvider) ImagePlan(ctx context.Context) error {
+	return run(ctx, "hosting-provider-image-plan")
+}
+
+// ImagePublish builds, and publishes what is not published yet of, hosting-provider's image: the images that new machines start from.
+func (HostingProvider) ImagePublish(ctx context.Context) error {
+	return run(ctx, "hosting-provider-image-publish")
 }
 
 // SshAll is short for hosting-provider-ssh-all-apply.
@@ -122,32 +137,32 @@ func (HostingProvider) SshCombined(ctx context.Context) error {
 	return run(ctx, "hosting-provider-ssh-combined")
 }
 
-// SshCombinedApply deploys and judges all of hosting-provider in order of dependency by ssh.
+// SshCombinedApply deploys and judges all of hosting-provider in order of dependency, effects included by ssh.
 func (HostingProvider) SshCombinedApply(ctx context.Context) error {
 	return run(ctx, "hosting-provider-ssh-combined-apply")
 }
 
-// SshCombinedBuild builds the system of all of hosting-provider in order of dependency by ssh.
+// SshCombinedBuild builds the system of all of hosting-provider in order of dependency, effects included by ssh.
 func (HostingProvider) SshCombinedBuild(ctx context.Context) error {
 	return run(ctx, "hosting-provider-ssh-combined-build")
 }
 
-// SshCombinedGenerations lists the generations of all of hosting-provider in order of dependency by ssh.
+// SshCombinedGenerations lists the generations of all of hosting-provider in order of dependency, effects included by ssh.
 func (HostingProvider) SshCombinedGenerations(ctx context.Context) error {
 	return run(ctx, "hosting-provider-ssh-combined-generations")
 }
 
-// SshCombinedPlan shows what apply would change on all of hosting-provider in order of dependency by ssh.
+// SshCombinedPlan shows what apply would change on all of hosting-provider in order of dependency, effects included by ssh.
 func (HostingProvider) SshCombinedPlan(ctx context.Context) error {
 	return run(ctx, "hosting-provider-ssh-combined-plan")
 }
 
-// SshCombinedRollback goes back to a generation of all of hosting-provider in order of dependency by ssh.
+// SshCombinedRollback goes back to a generation of all of hosting-provider in order of dependency, effects included by ssh.
 func (HostingProvider) SshCombinedRollback(ctx context.Context) error {
 	return run(ctx, "hosting-provider-ssh-combined-rollback")
 }
 
-// SshCombinedVerify judges without changing all of hosting-provider in order of dependency by ssh.
+// SshCombinedVerify judges without changing all of hosting-provider in order of dependency, effects included by ssh.
 func (HostingProvider) SshCombinedVerify(ctx context.Context) error {
 	return run(ctx, "hosting-provider-ssh-combined-verify")
 }
@@ -303,72 +318,72 @@ func (HostingProvider) TfCombined(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-combined")
 }
 
-// TfCombinedApply deploys and judges all of hosting-provider in order of dependency by tf.
+// TfCombinedApply deploys and judges all of hosting-provider in order of dependency, effects included by tf.
 func (HostingProvider) TfCombinedApply(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-combined-apply")
 }
 
-// TfCombinedDestroy gives up the state of all of hosting-provider in order of dependency by tf.
+// TfCombinedDestroy gives up the state of all of hosting-provider in order of dependency, effects included by tf.
 func (HostingProvider) TfCombinedDestroy(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-combined-destroy")
 }
 
-// TfCombinedForceUnlock gives back a lock on the state of all of hosting-provider in order of dependency by tf.
+// TfCombinedForceUnlock gives back a lock on the state of all of hosting-provider in order of dependency, effects included by tf.
 func (HostingProvider) TfCombinedForceUnlock(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-combined-force-unlock")
 }
 
-// TfCombinedGenerations lists the generations of all of hosting-provider in order of dependency by tf.
+// TfCombinedGenerations lists the generations of all of hosting-provider in order of dependency, effects included by tf.
 func (HostingProvider) TfCombinedGenerations(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-combined-generations")
 }
 
-// TfCombinedImport takes what is there into the state of all of hosting-provider in order of dependency by tf.
+// TfCombinedImport takes what is there into the state of all of hosting-provider in order of dependency, effects included by tf.
 func (HostingProvider) TfCombinedImport(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-combined-import")
 }
 
-// TfCombinedOutput prints the outputs of the state of all of hosting-provider in order of dependency by tf.
+// TfCombinedOutput prints the outputs of the state of all of hosting-provider in order of dependency, effects included by tf.
 func (HostingProvider) TfCombinedOutput(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-combined-output")
 }
 
-// TfCombinedPlan shows what apply would change on all of hosting-provider in order of dependency by tf.
+// TfCombinedPlan shows what apply would change on all of hosting-provider in order of dependency, effects included by tf.
 func (HostingProvider) TfCombinedPlan(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-combined-plan")
 }
 
-// TfCombinedRefresh brings the state up to date with all of hosting-provider in order of dependency by tf.
+// TfCombinedRefresh brings the state up to date with all of hosting-provider in order of dependency, effects included by tf.
 func (HostingProvider) TfCombinedRefresh(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-combined-refresh")
 }
 
-// TfCombinedRollback goes back to a generation of all of hosting-provider in order of dependency by tf.
+// TfCombinedRollback goes back to a generation of all of hosting-provider in order of dependency, effects included by tf.
 func (HostingProvider) TfCombinedRollback(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-combined-rollback")
 }
 
-// TfCombinedShow prints the state of all of hosting-provider in order of dependency by tf.
+// TfCombinedShow prints the state of all of hosting-provider in order of dependency, effects included by tf.
 func (HostingProvider) TfCombinedShow(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-combined-show")
 }
 
-// TfCombinedStateList lists what is in the state of all of hosting-provider in order of dependency by tf.
+// TfCombinedStateList lists what is in the state of all of hosting-provider in order of dependency, effects included by tf.
 func (HostingProvider) TfCombinedStateList(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-combined-state-list")
 }
 
-// TfCombinedStateShow shows one object in the state of all of hosting-provider in order of dependency by tf.
+// TfCombinedStateShow shows one object in the state of all of hosting-provider in order of dependency, effects included by tf.
 func (HostingProvider) TfCombinedStateShow(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-combined-state-show")
 }
 
-// TfCombinedValidate validates the configuration of all of hosting-provider in order of dependency by tf.
+// TfCombinedValidate validates the configuration of all of hosting-provider in order of dependency, effects included by tf.
 func (HostingProvider) TfCombinedValidate(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-combined-validate")
 }
 
-// TfCombinedVerify judges without changing all of hosting-provider in order of dependency by tf.
+// TfCombinedVerify judges without changing all of hosting-provider in order of dependency, effects included by tf.
 func (HostingProvider) TfCombinedVerify(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-combined-verify")
 }
@@ -446,6 +461,306 @@ func (HostingProvider) TfGatewayValidate(ctx context.Context) error {
 // TfGatewayVerify judges without changing hosting-provider's gateway by tf: the way in from outside.
 func (HostingProvider) TfGatewayVerify(ctx context.Context) error {
 	return run(ctx, "hosting-provider-tf-gateway-verify")
+}
+
+// TfIncusAll is short for hosting-provider-tf-incus-all-apply.
+func (HostingProvider) TfIncusAll(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-all")
+}
+
+// TfIncusAllApply deploys and judges every published machine of hosting-provider by tf-incus.
+func (HostingProvider) TfIncusAllApply(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-all-apply")
+}
+
+// TfIncusAllDestroy removes every published machine of hosting-provider by tf-incus.
+func (HostingProvider) TfIncusAllDestroy(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-all-destroy")
+}
+
+// TfIncusAllForceUnlock gives back a lock on the state of every published machine of hosting-provider by tf-incus.
+func (HostingProvider) TfIncusAllForceUnlock(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-all-force-unlock")
+}
+
+// TfIncusAllGenerations lists the generations of every published machine of hosting-provider by tf-incus.
+func (HostingProvider) TfIncusAllGenerations(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-all-generations")
+}
+
+// TfIncusAllImport takes what is there into the state of every published machine of hosting-provider by tf-incus.
+func (HostingProvider) TfIncusAllImport(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-all-import")
+}
+
+// TfIncusAllOutput prints the outputs of the state of every published machine of hosting-provider by tf-incus.
+func (HostingProvider) TfIncusAllOutput(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-all-output")
+}
+
+// TfIncusAllPlan shows what apply would change on every published machine of hosting-provider by tf-incus.
+func (HostingProvider) TfIncusAllPlan(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-all-plan")
+}
+
+// TfIncusAllRefresh brings the state up to date with every published machine of hosting-provider by tf-incus.
+func (HostingProvider) TfIncusAllRefresh(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-all-refresh")
+}
+
+// TfIncusAllRollback goes back to a generation of every published machine of hosting-provider by tf-incus.
+func (HostingProvider) TfIncusAllRollback(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-all-rollback")
+}
+
+// TfIncusAllShow prints the state of every published machine of hosting-provider by tf-incus.
+func (HostingProvider) TfIncusAllShow(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-all-show")
+}
+
+// TfIncusAllStateList lists what is in the state of every published machine of hosting-provider by tf-incus.
+func (HostingProvider) TfIncusAllStateList(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-all-state-list")
+}
+
+// TfIncusAllStateShow shows one object in the state of every published machine of hosting-provider by tf-incus.
+func (HostingProvider) TfIncusAllStateShow(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-all-state-show")
+}
+
+// TfIncusAllValidate validates the configuration of every published machine of hosting-provider by tf-incus.
+func (HostingProvider) TfIncusAllValidate(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-all-validate")
+}
+
+// TfIncusAllVerify judges without changing every published machine of hosting-provider by tf-incus.
+func (HostingProvider) TfIncusAllVerify(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-all-verify")
+}
+
+// TfIncusCombined is short for hosting-provider-tf-incus-combined-apply.
+func (HostingProvider) TfIncusCombined(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-combined")
+}
+
+// TfIncusCombinedApply deploys and judges all of hosting-provider in order of dependency, effects included by tf-incus.
+func (HostingProvider) TfIncusCombinedApply(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-combined-apply")
+}
+
+// TfIncusCombinedDestroy removes all of hosting-provider in order of dependency, effects included by tf-incus.
+func (HostingProvider) TfIncusCombinedDestroy(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-combined-destroy")
+}
+
+// TfIncusCombinedForceUnlock gives back a lock on the state of all of hosting-provider in order of dependency, effects included by tf-incus.
+func (HostingProvider) TfIncusCombinedForceUnlock(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-combined-force-unlock")
+}
+
+// TfIncusCombinedGenerations lists the generations of all of hosting-provider in order of dependency, effects included by tf-incus.
+func (HostingProvider) TfIncusCombinedGenerations(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-combined-generations")
+}
+
+// TfIncusCombinedImport takes what is there into the state of all of hosting-provider in order of dependency, effects included by tf-incus.
+func (HostingProvider) TfIncusCombinedImport(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-combined-import")
+}
+
+// TfIncusCombinedOutput prints the outputs of the state of all of hosting-provider in order of dependency, effects included by tf-incus.
+func (HostingProvider) TfIncusCombinedOutput(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-combined-output")
+}
+
+// TfIncusCombinedPlan shows what apply would change on all of hosting-provider in order of dependency, effects included by tf-incus.
+func (HostingProvider) TfIncusCombinedPlan(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-combined-plan")
+}
+
+// TfIncusCombinedRefresh brings the state up to date with all of hosting-provider in order of dependency, effects included by tf-incus.
+func (HostingProvider) TfIncusCombinedRefresh(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-combined-refresh")
+}
+
+// TfIncusCombinedRollback goes back to a generation of all of hosting-provider in order of dependency, effects included by tf-incus.
+func (HostingProvider) TfIncusCombinedRollback(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-combined-rollback")
+}
+
+// TfIncusCombinedShow prints the state of all of hosting-provider in order of dependency, effects included by tf-incus.
+func (HostingProvider) TfIncusCombinedShow(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-combined-show")
+}
+
+// TfIncusCombinedStateList lists what is in the state of all of hosting-provider in order of dependency, effects included by tf-incus.
+func (HostingProvider) TfIncusCombinedStateList(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-combined-state-list")
+}
+
+// TfIncusCombinedStateShow shows one object in the state of all of hosting-provider in order of dependency, effects included by tf-incus.
+func (HostingProvider) TfIncusCombinedStateShow(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-combined-state-show")
+}
+
+// TfIncusCombinedValidate validates the configuration of all of hosting-provider in order of dependency, effects included by tf-incus.
+func (HostingProvider) TfIncusCombinedValidate(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-combined-validate")
+}
+
+// TfIncusCombinedVerify judges without changing all of hosting-provider in order of dependency, effects included by tf-incus.
+func (HostingProvider) TfIncusCombinedVerify(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-combined-verify")
+}
+
+// TfIncusGateway is short for hosting-provider-tf-incus-gateway-apply.
+func (HostingProvider) TfIncusGateway(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-gateway")
+}
+
+// TfIncusGatewayApply deploys and judges hosting-provider's gateway by tf-incus: the way in from outside.
+func (HostingProvider) TfIncusGatewayApply(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-gateway-apply")
+}
+
+// TfIncusGatewayDestroy removes hosting-provider's gateway by tf-incus: the way in from outside.
+func (HostingProvider) TfIncusGatewayDestroy(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-gateway-destroy")
+}
+
+// TfIncusGatewayForceUnlock gives back a lock on the state of hosting-provider's gateway by tf-incus: the way in from outside.
+func (HostingProvider) TfIncusGatewayForceUnlock(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-gateway-force-unlock")
+}
+
+// TfIncusGatewayGenerations lists the generations of hosting-provider's gateway by tf-incus: the way in from outside.
+func (HostingProvider) TfIncusGatewayGenerations(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-gateway-generations")
+}
+
+// TfIncusGatewayImport takes what is there into the state of hosting-provider's gateway by tf-incus: the way in from outside.
+func (HostingProvider) TfIncusGatewayImport(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-gateway-import")
+}
+
+// TfIncusGatewayOutput prints the outputs of the state of hosting-provider's gateway by tf-incus: the way in from outside.
+func (HostingProvider) TfIncusGatewayOutput(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-gateway-output")
+}
+
+// TfIncusGatewayPlan shows what apply would change on hosting-provider's gateway by tf-incus: the way in from outside.
+func (HostingProvider) TfIncusGatewayPlan(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-gateway-plan")
+}
+
+// TfIncusGatewayRefresh brings the state up to date with hosting-provider's gateway by tf-incus: the way in from outside.
+func (HostingProvider) TfIncusGatewayRefresh(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-gateway-refresh")
+}
+
+// TfIncusGatewayRollback goes back to a generation of hosting-provider's gateway by tf-incus: the way in from outside.
+func (HostingProvider) TfIncusGatewayRollback(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-gateway-rollback")
+}
+
+// TfIncusGatewayShow prints the state of hosting-provider's gateway by tf-incus: the way in from outside.
+func (HostingProvider) TfIncusGatewayShow(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-gateway-show")
+}
+
+// TfIncusGatewayStateList lists what is in the state of hosting-provider's gateway by tf-incus: the way in from outside.
+func (HostingProvider) TfIncusGatewayStateList(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-gateway-state-list")
+}
+
+// TfIncusGatewayStateShow shows one object in the state of hosting-provider's gateway by tf-incus: the way in from outside.
+func (HostingProvider) TfIncusGatewayStateShow(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-gateway-state-show")
+}
+
+// TfIncusGatewayValidate validates the configuration of hosting-provider's gateway by tf-incus: the way in from outside.
+func (HostingProvider) TfIncusGatewayValidate(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-gateway-validate")
+}
+
+// TfIncusGatewayVerify judges without changing hosting-provider's gateway by tf-incus: the way in from outside.
+func (HostingProvider) TfIncusGatewayVerify(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-gateway-verify")
+}
+
+// TfIncusState is short for hosting-provider-tf-incus-state-apply.
+func (HostingProvider) TfIncusState(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-state")
+}
+
+// TfIncusStateApply deploys and judges hosting-provider's state by tf-incus: where deployments keep their state.
+func (HostingProvider) TfIncusStateApply(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-state-apply")
+}
+
+// TfIncusStateDestroy removes hosting-provider's state by tf-incus: where deployments keep their state.
+func (HostingProvider) TfIncusStateDestroy(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-state-destroy")
+}
+
+// TfIncusStateForceUnlock gives back a lock on the state of hosting-provider's state by tf-incus: where deployments keep their state.
+func (HostingProvider) TfIncusStateForceUnlock(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-state-force-unlock")
+}
+
+// TfIncusStateGenerations lists the generations of hosting-provider's state by tf-incus: where deployments keep their state.
+func (HostingProvider) TfIncusStateGenerations(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-state-generations")
+}
+
+// TfIncusStateImport takes what is there into the state of hosting-provider's state by tf-incus: where deployments keep their state.
+func (HostingProvider) TfIncusStateImport(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-state-import")
+}
+
+// TfIncusStateOutput prints the outputs of the state of hosting-provider's state by tf-incus: where deployments keep their state.
+func (HostingProvider) TfIncusStateOutput(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-state-output")
+}
+
+// TfIncusStatePlan shows what apply would change on hosting-provider's state by tf-incus: where deployments keep their state.
+func (HostingProvider) TfIncusStatePlan(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-state-plan")
+}
+
+// TfIncusStateRefresh brings the state up to date with hosting-provider's state by tf-incus: where deployments keep their state.
+func (HostingProvider) TfIncusStateRefresh(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-state-refresh")
+}
+
+// TfIncusStateRollback goes back to a generation of hosting-provider's state by tf-incus: where deployments keep their state.
+func (HostingProvider) TfIncusStateRollback(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-state-rollback")
+}
+
+// TfIncusStateShow prints the state of hosting-provider's state by tf-incus: where deployments keep their state.
+func (HostingProvider) TfIncusStateShow(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-state-show")
+}
+
+// TfIncusStateStateList lists what is in the state of hosting-provider's state by tf-incus: where deployments keep their state.
+func (HostingProvider) TfIncusStateStateList(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-state-state-list")
+}
+
+// TfIncusStateStateShow shows one object in the state of hosting-provider's state by tf-incus: where deployments keep their state.
+func (HostingProvider) TfIncusStateStateShow(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-state-state-show")
+}
+
+// TfIncusStateValidate validates the configuration of hosting-provider's state by tf-incus: where deployments keep their state.
+func (HostingProvider) TfIncusStateValidate(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-state-validate")
+}
+
+// TfIncusStateVerify judges without changing hosting-provider's state by tf-incus: where deployments keep their state.
+func (HostingProvider) TfIncusStateVerify(ctx context.Context) error {
+	return run(ctx, "hosting-provider-tf-incus-state-verify")
 }
 
 // TfState is short for hosting-provider-tf-state-apply.

@@ -82,6 +82,15 @@ func (Operator) DnsValidate(ctx context.Context) error { return run(ctx, "operat
 // Forge builds the NixOS system of operator's forge and prints its store path.
 func (Operator) Forge(ctx context.Context) error { return run(ctx, "operator-forge") }
 
+// ImageBuild builds, and prints the store paths of, operator's image: the images that new machines start from.
+func (Operator) ImageBuild(ctx context.Context) error { return run(ctx, "operator-image-build") }
+
+// ImagePlan builds, and shows what publish would do about, operator's image: the images that new machines start from.
+func (Operator) ImagePlan(ctx context.Context) error { return run(ctx, "operator-image-plan") }
+
+// ImagePublish builds, and publishes what is not published yet of, operator's image: the images that new machines start from.
+func (Operator) ImagePublish(ctx context.Context) error { return run(ctx, "operator-image-publish") }
+
 // Netbox is short for operator-netbox-apply.
 func (Operator) Netbox(ctx context.Context) error { return run(ctx, "operator-netbox") }
 
@@ -489,6 +498,748 @@ func (Operator) TfForgeValidate(ctx context.Context) error {
 
 // TfForgeVerify judges without changing operator's forge by tf: Forgejo.
 func (Operator) TfForgeVerify(ctx context.Context) error { return run(ctx, "operator-tf-forge-verify") }
+
+// TfIncusAll is short for operator-tf-incus-all-apply.
+func (Operator) TfIncusAll(ctx context.Context) error { return run(ctx, "operator-tf-incus-all") }
+
+// TfIncusAllApply deploys and judges every published machine of operator by tf-incus.
+func (Operator) TfIncusAllApply(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-all-apply")
+}
+
+// TfIncusAllDestroy removes every published machine of operator by tf-incus.
+func (Operator) TfIncusAllDestroy(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-all-destroy")
+}
+
+// TfIncusAllForceUnlock gives back a lock on the state of every published machine of operator by tf-incus.
+func (Operator) TfIncusAllForceUnlock(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-all-force-unlock")
+}
+
+// TfIncusAllGenerations lists the generations of every published machine of operator by tf-incus.
+func (Operator) TfIncusAllGenerations(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-all-generations")
+}
+
+// TfIncusAllImport takes what is there into the state of every published machine of operator by tf-incus.
+func (Operator) TfIncusAllImport(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-all-import")
+}
+
+// TfIncusAllOutput prints the outputs of the state of every published machine of operator by tf-incus.
+func (Operator) TfIncusAllOutput(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-all-output")
+}
+
+// TfIncusAllPlan shows what apply would change on every published machine of operator by tf-incus.
+func (Operator) TfIncusAllPlan(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-all-plan")
+}
+
+// TfIncusAllRefresh brings the state up to date with every published machine of operator by tf-incus.
+func (Operator) TfIncusAllRefresh(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-all-refresh")
+}
+
+// TfIncusAllRollback goes back to a generation of every published machine of operator by tf-incus.
+func (Operator) TfIncusAllRollback(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-all-rollback")
+}
+
+// TfIncusAllShow prints the state of every published machine of operator by tf-incus.
+func (Operator) TfIncusAllShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-all-show")
+}
+
+// TfIncusAllStateList lists what is in the state of every published machine of operator by tf-incus.
+func (Operator) TfIncusAllStateList(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-all-state-list")
+}
+
+// TfIncusAllStateShow shows one object in the state of every published machine of operator by tf-incus.
+func (Operator) TfIncusAllStateShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-all-state-show")
+}
+
+// TfIncusAllValidate validates the configuration of every published machine of operator by tf-incus.
+func (Operator) TfIncusAllValidate(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-all-validate")
+}
+
+// TfIncusAllVerify judges without changing every published machine of operator by tf-incus.
+func (Operator) TfIncusAllVerify(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-all-verify")
+}
+
+// TfIncusCombined is short for operator-tf-incus-combined-apply.
+func (Operator) TfIncusCombined(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-combined")
+}
+
+// TfIncusCombinedApply deploys and judges all of operator in order of dependency, effects included by tf-incus.
+func (Operator) TfIncusCombinedApply(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-combined-apply")
+}
+
+// TfIncusCombinedDestroy removes all of operator in order of dependency, effects included by tf-incus.
+func (Operator) TfIncusCombinedDestroy(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-combined-destroy")
+}
+
+// TfIncusCombinedForceUnlock gives back a lock on the state of all of operator in order of dependency, effects included by tf-incus.
+func (Operator) TfIncusCombinedForceUnlock(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-combined-force-unlock")
+}
+
+// TfIncusCombinedGenerations lists the generations of all of operator in order of dependency, effects included by tf-incus.
+func (Operator) TfIncusCombinedGenerations(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-combined-generations")
+}
+
+// TfIncusCombinedImport takes what is there into the state of all of operator in order of dependency, effects included by tf-incus.
+func (Operator) TfIncusCombinedImport(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-combined-import")
+}
+
+// TfIncusCombinedOutput prints the outputs of the state of all of operator in order of dependency, effects included by tf-incus.
+func (Operator) TfIncusCombinedOutput(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-combined-output")
+}
+
+// TfIncusCombinedPlan shows what apply would change on all of operator in order of dependency, effects included by tf-incus.
+func (Operator) TfIncusCombinedPlan(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-combined-plan")
+}
+
+// TfIncusCombinedRefresh brings the state up to date with all of operator in order of dependency, effects included by tf-incus.
+func (Operator) TfIncusCombinedRefresh(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-combined-refresh")
+}
+
+// TfIncusCombinedRollback goes back to a generation of all of operator in order of dependency, effects included by tf-incus.
+func (Operator) TfIncusCombinedRollback(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-combined-rollback")
+}
+
+// TfIncusCombinedShow prints the state of all of operator in order of dependency, effects included by tf-incus.
+func (Operator) TfIncusCombinedShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-combined-show")
+}
+
+// TfIncusCombinedStateList lists what is in the state of all of operator in order of dependency, effects included by tf-incus.
+func (Operator) TfIncusCombinedStateList(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-combined-state-list")
+}
+
+// TfIncusCombinedStateShow shows one object in the state of all of operator in order of dependency, effects included by tf-incus.
+func (Operator) TfIncusCombinedStateShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-combined-state-show")
+}
+
+// TfIncusCombinedValidate validates the configuration of all of operator in order of dependency, effects included by tf-incus.
+func (Operator) TfIncusCombinedValidate(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-combined-validate")
+}
+
+// TfIncusCombinedVerify judges without changing all of operator in order of dependency, effects included by tf-incus.
+func (Operator) TfIncusCombinedVerify(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-combined-verify")
+}
+
+// TfIncusDb is short for operator-tf-incus-db-apply.
+func (Operator) TfIncusDb(ctx context.Context) error { return run(ctx, "operator-tf-incus-db") }
+
+// TfIncusDbApply deploys and judges operator's db by tf-incus: the database of forge.
+func (Operator) TfIncusDbApply(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-db-apply")
+}
+
+// TfIncusDbDestroy removes operator's db by tf-incus: the database of forge.
+func (Operator) TfIncusDbDestroy(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-db-destroy")
+}
+
+// TfIncusDbForceUnlock gives back a lock on the state of operator's db by tf-incus: the database of forge.
+func (Operator) TfIncusDbForceUnlock(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-db-force-unlock")
+}
+
+// TfIncusDbGenerations lists the generations of operator's db by tf-incus: the database of forge.
+func (Operator) TfIncusDbGenerations(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-db-generations")
+}
+
+// TfIncusDbImport takes what is there into the state of operator's db by tf-incus: the database of forge.
+func (Operator) TfIncusDbImport(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-db-import")
+}
+
+// TfIncusDbOutput prints the outputs of the state of operator's db by tf-incus: the database of forge.
+func (Operator) TfIncusDbOutput(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-db-output")
+}
+
+// TfIncusDbPlan shows what apply would change on operator's db by tf-incus: the database of forge.
+func (Operator) TfIncusDbPlan(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-db-plan")
+}
+
+// TfIncusDbRefresh brings the state up to date with operator's db by tf-incus: the database of forge.
+func (Operator) TfIncusDbRefresh(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-db-refresh")
+}
+
+// TfIncusDbRollback goes back to a generation of operator's db by tf-incus: the database of forge.
+func (Operator) TfIncusDbRollback(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-db-rollback")
+}
+
+// TfIncusDbShow prints the state of operator's db by tf-incus: the database of forge.
+func (Operator) TfIncusDbShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-db-show")
+}
+
+// TfIncusDbStateList lists what is in the state of operator's db by tf-incus: the database of forge.
+func (Operator) TfIncusDbStateList(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-db-state-list")
+}
+
+// TfIncusDbStateShow shows one object in the state of operator's db by tf-incus: the database of forge.
+func (Operator) TfIncusDbStateShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-db-state-show")
+}
+
+// TfIncusDbValidate validates the configuration of operator's db by tf-incus: the database of forge.
+func (Operator) TfIncusDbValidate(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-db-validate")
+}
+
+// TfIncusDbVerify judges without changing operator's db by tf-incus: the database of forge.
+func (Operator) TfIncusDbVerify(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-db-verify")
+}
+
+// TfIncusForge is short for operator-tf-incus-forge-apply.
+func (Operator) TfIncusForge(ctx context.Context) error { return run(ctx, "operator-tf-incus-forge") }
+
+// TfIncusForgeApply deploys and judges operator's forge by tf-incus: Forgejo.
+func (Operator) TfIncusForgeApply(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-forge-apply")
+}
+
+// TfIncusForgeDestroy removes operator's forge by tf-incus: Forgejo.
+func (Operator) TfIncusForgeDestroy(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-forge-destroy")
+}
+
+// TfIncusForgeForceUnlock gives back a lock on the state of operator's forge by tf-incus: Forgejo.
+func (Operator) TfIncusForgeForceUnlock(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-forge-force-unlock")
+}
+
+// TfIncusForgeGenerations lists the generations of operator's forge by tf-incus: Forgejo.
+func (Operator) TfIncusForgeGenerations(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-forge-generations")
+}
+
+// TfIncusForgeImport takes what is there into the state of operator's forge by tf-incus: Forgejo.
+func (Operator) TfIncusForgeImport(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-forge-import")
+}
+
+// TfIncusForgeOutput prints the outputs of the state of operator's forge by tf-incus: Forgejo.
+func (Operator) TfIncusForgeOutput(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-forge-output")
+}
+
+// TfIncusForgePlan shows what apply would change on operator's forge by tf-incus: Forgejo.
+func (Operator) TfIncusForgePlan(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-forge-plan")
+}
+
+// TfIncusForgeRefresh brings the state up to date with operator's forge by tf-incus: Forgejo.
+func (Operator) TfIncusForgeRefresh(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-forge-refresh")
+}
+
+// TfIncusForgeRollback goes back to a generation of operator's forge by tf-incus: Forgejo.
+func (Operator) TfIncusForgeRollback(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-forge-rollback")
+}
+
+// TfIncusForgeShow prints the state of operator's forge by tf-incus: Forgejo.
+func (Operator) TfIncusForgeShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-forge-show")
+}
+
+// TfIncusForgeStateList lists what is in the state of operator's forge by tf-incus: Forgejo.
+func (Operator) TfIncusForgeStateList(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-forge-state-list")
+}
+
+// TfIncusForgeStateShow shows one object in the state of operator's forge by tf-incus: Forgejo.
+func (Operator) TfIncusForgeStateShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-forge-state-show")
+}
+
+// TfIncusForgeValidate validates the configuration of operator's forge by tf-incus: Forgejo.
+func (Operator) TfIncusForgeValidate(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-forge-validate")
+}
+
+// TfIncusForgeVerify judges without changing operator's forge by tf-incus: Forgejo.
+func (Operator) TfIncusForgeVerify(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-forge-verify")
+}
+
+// TfIncusOperatorAll is short for operator-tf-incus-operator-all-apply.
+func (Operator) TfIncusOperatorAll(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-all")
+}
+
+// TfIncusOperatorAllApply deploys and judges every published machine of operator by tf-incus-operator.
+func (Operator) TfIncusOperatorAllApply(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-all-apply")
+}
+
+// TfIncusOperatorAllDestroy removes every published machine of operator by tf-incus-operator.
+func (Operator) TfIncusOperatorAllDestroy(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-all-destroy")
+}
+
+// TfIncusOperatorAllForceUnlock gives back a lock on the state of every published machine of operator by tf-incus-operator.
+func (Operator) TfIncusOperatorAllForceUnlock(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-all-force-unlock")
+}
+
+// TfIncusOperatorAllGenerations lists the generations of every published machine of operator by tf-incus-operator.
+func (Operator) TfIncusOperatorAllGenerations(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-all-generations")
+}
+
+// TfIncusOperatorAllImport takes what is there into the state of every published machine of operator by tf-incus-operator.
+func (Operator) TfIncusOperatorAllImport(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-all-import")
+}
+
+// TfIncusOperatorAllOutput prints the outputs of the state of every published machine of operator by tf-incus-operator.
+func (Operator) TfIncusOperatorAllOutput(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-all-output")
+}
+
+// TfIncusOperatorAllPlan shows what apply would change on every published machine of operator by tf-incus-operator.
+func (Operator) TfIncusOperatorAllPlan(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-all-plan")
+}
+
+// TfIncusOperatorAllRefresh brings the state up to date with every published machine of operator by tf-incus-operator.
+func (Operator) TfIncusOperatorAllRefresh(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-all-refresh")
+}
+
+// TfIncusOperatorAllRollback goes back to a generation of every published machine of operator by tf-incus-operator.
+func (Operator) TfIncusOperatorAllRollback(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-all-rollback")
+}
+
+// TfIncusOperatorAllShow prints the state of every published machine of operator by tf-incus-operator.
+func (Operator) TfIncusOperatorAllShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-all-show")
+}
+
+// TfIncusOperatorAllStateList lists what is in the state of every published machine of operator by tf-incus-operator.
+func (Operator) TfIncusOperatorAllStateList(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-all-state-list")
+}
+
+// TfIncusOperatorAllStateShow shows one object in the state of every published machine of operator by tf-incus-operator.
+func (Operator) TfIncusOperatorAllStateShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-all-state-show")
+}
+
+// TfIncusOperatorAllValidate validates the configuration of every published machine of operator by tf-incus-operator.
+func (Operator) TfIncusOperatorAllValidate(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-all-validate")
+}
+
+// TfIncusOperatorAllVerify judges without changing every published machine of operator by tf-incus-operator.
+func (Operator) TfIncusOperatorAllVerify(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-all-verify")
+}
+
+// TfIncusOperatorCombined is short for operator-tf-incus-operator-combined-apply.
+func (Operator) TfIncusOperatorCombined(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-combined")
+}
+
+// TfIncusOperatorCombinedApply deploys and judges all of operator in order of dependency, effects included by tf-incus-operator.
+func (Operator) TfIncusOperatorCombinedApply(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-combined-apply")
+}
+
+// TfIncusOperatorCombinedDestroy removes all of operator in order of dependency, effects included by tf-incus-operator.
+func (Operator) TfIncusOperatorCombinedDestroy(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-combined-destroy")
+}
+
+// TfIncusOperatorCombinedForceUnlock gives back a lock on the state of all of operator in order of dependency, effects included by tf-incus-operator.
+func (Operator) TfIncusOperatorCombinedForceUnlock(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-combined-force-unlock")
+}
+
+// TfIncusOperatorCombinedGenerations lists the generations of all of operator in order of dependency, effects included by tf-incus-operator.
+func (Operator) TfIncusOperatorCombinedGenerations(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-combined-generations")
+}
+
+// TfIncusOperatorCombinedImport takes what is there into the state of all of operator in order of dependency, effects included by tf-incus-operator.
+func (Operator) TfIncusOperatorCombinedImport(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-combined-import")
+}
+
+// TfIncusOperatorCombinedOutput prints the outputs of the state of all of operator in order of dependency, effects included by tf-incus-operator.
+func (Operator) TfIncusOperatorCombinedOutput(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-combined-output")
+}
+
+// TfIncusOperatorCombinedPlan shows what apply would change on all of operator in order of dependency, effects included by tf-incus-operator.
+func (Operator) TfIncusOperatorCombinedPlan(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-combined-plan")
+}
+
+// TfIncusOperatorCombinedRefresh brings the state up to date with all of operator in order of dependency, effects included by tf-incus-operator.
+func (Operator) TfIncusOperatorCombinedRefresh(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-combined-refresh")
+}
+
+// TfIncusOperatorCombinedRollback goes back to a generation of all of operator in order of dependency, effects included by tf-incus-operator.
+func (Operator) TfIncusOperatorCombinedRollback(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-combined-rollback")
+}
+
+// TfIncusOperatorCombinedShow prints the state of all of operator in order of dependency, effects included by tf-incus-operator.
+func (Operator) TfIncusOperatorCombinedShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-combined-show")
+}
+
+// TfIncusOperatorCombinedStateList lists what is in the state of all of operator in order of dependency, effects included by tf-incus-operator.
+func (Operator) TfIncusOperatorCombinedStateList(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-combined-state-list")
+}
+
+// TfIncusOperatorCombinedStateShow shows one object in the state of all of operator in order of dependency, effects included by tf-incus-operator.
+func (Operator) TfIncusOperatorCombinedStateShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-combined-state-show")
+}
+
+// TfIncusOperatorCombinedValidate validates the configuration of all of operator in order of dependency, effects included by tf-incus-operator.
+func (Operator) TfIncusOperatorCombinedValidate(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-combined-validate")
+}
+
+// TfIncusOperatorCombinedVerify judges without changing all of operator in order of dependency, effects included by tf-incus-operator.
+func (Operator) TfIncusOperatorCombinedVerify(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-combined-verify")
+}
+
+// TfIncusOperatorDb is short for operator-tf-incus-operator-db-apply.
+func (Operator) TfIncusOperatorDb(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-db")
+}
+
+// TfIncusOperatorDbApply deploys and judges operator's db by tf-incus-operator: the database of forge.
+func (Operator) TfIncusOperatorDbApply(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-db-apply")
+}
+
+// TfIncusOperatorDbDestroy removes operator's db by tf-incus-operator: the database of forge.
+func (Operator) TfIncusOperatorDbDestroy(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-db-destroy")
+}
+
+// TfIncusOperatorDbForceUnlock gives back a lock on the state of operator's db by tf-incus-operator: the database of forge.
+func (Operator) TfIncusOperatorDbForceUnlock(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-db-force-unlock")
+}
+
+// TfIncusOperatorDbGenerations lists the generations of operator's db by tf-incus-operator: the database of forge.
+func (Operator) TfIncusOperatorDbGenerations(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-db-generations")
+}
+
+// TfIncusOperatorDbImport takes what is there into the state of operator's db by tf-incus-operator: the database of forge.
+func (Operator) TfIncusOperatorDbImport(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-db-import")
+}
+
+// TfIncusOperatorDbOutput prints the outputs of the state of operator's db by tf-incus-operator: the database of forge.
+func (Operator) TfIncusOperatorDbOutput(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-db-output")
+}
+
+// TfIncusOperatorDbPlan shows what apply would change on operator's db by tf-incus-operator: the database of forge.
+func (Operator) TfIncusOperatorDbPlan(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-db-plan")
+}
+
+// TfIncusOperatorDbRefresh brings the state up to date with operator's db by tf-incus-operator: the database of forge.
+func (Operator) TfIncusOperatorDbRefresh(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-db-refresh")
+}
+
+// TfIncusOperatorDbRollback goes back to a generation of operator's db by tf-incus-operator: the database of forge.
+func (Operator) TfIncusOperatorDbRollback(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-db-rollback")
+}
+
+// TfIncusOperatorDbShow prints the state of operator's db by tf-incus-operator: the database of forge.
+func (Operator) TfIncusOperatorDbShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-db-show")
+}
+
+// TfIncusOperatorDbStateList lists what is in the state of operator's db by tf-incus-operator: the database of forge.
+func (Operator) TfIncusOperatorDbStateList(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-db-state-list")
+}
+
+// TfIncusOperatorDbStateShow shows one object in the state of operator's db by tf-incus-operator: the database of forge.
+func (Operator) TfIncusOperatorDbStateShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-db-state-show")
+}
+
+// TfIncusOperatorDbValidate validates the configuration of operator's db by tf-incus-operator: the database of forge.
+func (Operator) TfIncusOperatorDbValidate(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-db-validate")
+}
+
+// TfIncusOperatorDbVerify judges without changing operator's db by tf-incus-operator: the database of forge.
+func (Operator) TfIncusOperatorDbVerify(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-db-verify")
+}
+
+// TfIncusOperatorForge is short for operator-tf-incus-operator-forge-apply.
+func (Operator) TfIncusOperatorForge(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-forge")
+}
+
+// TfIncusOperatorForgeApply deploys and judges operator's forge by tf-incus-operator: Forgejo.
+func (Operator) TfIncusOperatorForgeApply(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-forge-apply")
+}
+
+// TfIncusOperatorForgeDestroy removes operator's forge by tf-incus-operator: Forgejo.
+func (Operator) TfIncusOperatorForgeDestroy(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-forge-destroy")
+}
+
+// TfIncusOperatorForgeForceUnlock gives back a lock on the state of operator's forge by tf-incus-operator: Forgejo.
+func (Operator) TfIncusOperatorForgeForceUnlock(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-forge-force-unlock")
+}
+
+// TfIncusOperatorForgeGenerations lists the generations of operator's forge by tf-incus-operator: Forgejo.
+func (Operator) TfIncusOperatorForgeGenerations(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-forge-generations")
+}
+
+// TfIncusOperatorForgeImport takes what is there into the state of operator's forge by tf-incus-operator: Forgejo.
+func (Operator) TfIncusOperatorForgeImport(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-forge-import")
+}
+
+// TfIncusOperatorForgeOutput prints the outputs of the state of operator's forge by tf-incus-operator: Forgejo.
+func (Operator) TfIncusOperatorForgeOutput(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-forge-output")
+}
+
+// TfIncusOperatorForgePlan shows what apply would change on operator's forge by tf-incus-operator: Forgejo.
+func (Operator) TfIncusOperatorForgePlan(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-forge-plan")
+}
+
+// TfIncusOperatorForgeRefresh brings the state up to date with operator's forge by tf-incus-operator: Forgejo.
+func (Operator) TfIncusOperatorForgeRefresh(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-forge-refresh")
+}
+
+// TfIncusOperatorForgeRollback goes back to a generation of operator's forge by tf-incus-operator: Forgejo.
+func (Operator) TfIncusOperatorForgeRollback(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-forge-rollback")
+}
+
+// TfIncusOperatorForgeShow prints the state of operator's forge by tf-incus-operator: Forgejo.
+func (Operator) TfIncusOperatorForgeShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-forge-show")
+}
+
+// TfIncusOperatorForgeStateList lists what is in the state of operator's forge by tf-incus-operator: Forgejo.
+func (Operator) TfIncusOperatorForgeStateList(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-forge-state-list")
+}
+
+// TfIncusOperatorForgeStateShow shows one object in the state of operator's forge by tf-incus-operator: Forgejo.
+func (Operator) TfIncusOperatorForgeStateShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-forge-state-show")
+}
+
+// TfIncusOperatorForgeValidate validates the configuration of operator's forge by tf-incus-operator: Forgejo.
+func (Operator) TfIncusOperatorForgeValidate(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-forge-validate")
+}
+
+// TfIncusOperatorForgeVerify judges without changing operator's forge by tf-incus-operator: Forgejo.
+func (Operator) TfIncusOperatorForgeVerify(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-forge-verify")
+}
+
+// TfIncusOperatorWeb is short for operator-tf-incus-operator-web-apply.
+func (Operator) TfIncusOperatorWeb(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-web")
+}
+
+// TfIncusOperatorWebApply deploys and judges operator's web by tf-incus-operator: a static site.
+func (Operator) TfIncusOperatorWebApply(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-web-apply")
+}
+
+// TfIncusOperatorWebDestroy removes operator's web by tf-incus-operator: a static site.
+func (Operator) TfIncusOperatorWebDestroy(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-web-destroy")
+}
+
+// TfIncusOperatorWebForceUnlock gives back a lock on the state of operator's web by tf-incus-operator: a static site.
+func (Operator) TfIncusOperatorWebForceUnlock(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-web-force-unlock")
+}
+
+// TfIncusOperatorWebGenerations lists the generations of operator's web by tf-incus-operator: a static site.
+func (Operator) TfIncusOperatorWebGenerations(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-web-generations")
+}
+
+// TfIncusOperatorWebImport takes what is there into the state of operator's web by tf-incus-operator: a static site.
+func (Operator) TfIncusOperatorWebImport(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-web-import")
+}
+
+// TfIncusOperatorWebOutput prints the outputs of the state of operator's web by tf-incus-operator: a static site.
+func (Operator) TfIncusOperatorWebOutput(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-web-output")
+}
+
+// TfIncusOperatorWebPlan shows what apply would change on operator's web by tf-incus-operator: a static site.
+func (Operator) TfIncusOperatorWebPlan(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-web-plan")
+}
+
+// TfIncusOperatorWebRefresh brings the state up to date with operator's web by tf-incus-operator: a static site.
+func (Operator) TfIncusOperatorWebRefresh(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-web-refresh")
+}
+
+// TfIncusOperatorWebRollback goes back to a generation of operator's web by tf-incus-operator: a static site.
+func (Operator) TfIncusOperatorWebRollback(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-web-rollback")
+}
+
+// TfIncusOperatorWebShow prints the state of operator's web by tf-incus-operator: a static site.
+func (Operator) TfIncusOperatorWebShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-web-show")
+}
+
+// TfIncusOperatorWebStateList lists what is in the state of operator's web by tf-incus-operator: a static site.
+func (Operator) TfIncusOperatorWebStateList(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-web-state-list")
+}
+
+// TfIncusOperatorWebStateShow shows one object in the state of operator's web by tf-incus-operator: a static site.
+func (Operator) TfIncusOperatorWebStateShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-web-state-show")
+}
+
+// TfIncusOperatorWebValidate validates the configuration of operator's web by tf-incus-operator: a static site.
+func (Operator) TfIncusOperatorWebValidate(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-web-validate")
+}
+
+// TfIncusOperatorWebVerify judges without changing operator's web by tf-incus-operator: a static site.
+func (Operator) TfIncusOperatorWebVerify(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-operator-web-verify")
+}
+
+// TfIncusWeb is short for operator-tf-incus-web-apply.
+func (Operator) TfIncusWeb(ctx context.Context) error { return run(ctx, "operator-tf-incus-web") }
+
+// TfIncusWebApply deploys and judges operator's web by tf-incus: a static site.
+func (Operator) TfIncusWebApply(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-web-apply")
+}
+
+// TfIncusWebDestroy removes operator's web by tf-incus: a static site.
+func (Operator) TfIncusWebDestroy(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-web-destroy")
+}
+
+// TfIncusWebForceUnlock gives back a lock on the state of operator's web by tf-incus: a static site.
+func (Operator) TfIncusWebForceUnlock(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-web-force-unlock")
+}
+
+// TfIncusWebGenerations lists the generations of operator's web by tf-incus: a static site.
+func (Operator) TfIncusWebGenerations(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-web-generations")
+}
+
+// TfIncusWebImport takes what is there into the state of operator's web by tf-incus: a static site.
+func (Operator) TfIncusWebImport(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-web-import")
+}
+
+// TfIncusWebOutput prints the outputs of the state of operator's web by tf-incus: a static site.
+func (Operator) TfIncusWebOutput(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-web-output")
+}
+
+// TfIncusWebPlan shows what apply would change on operator's web by tf-incus: a static site.
+func (Operator) TfIncusWebPlan(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-web-plan")
+}
+
+// TfIncusWebRefresh brings the state up to date with operator's web by tf-incus: a static site.
+func (Operator) TfIncusWebRefresh(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-web-refresh")
+}
+
+// TfIncusWebRollback goes back to a generation of operator's web by tf-incus: a static site.
+func (Operator) TfIncusWebRollback(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-web-rollback")
+}
+
+// TfIncusWebShow prints the state of operator's web by tf-incus: a static site.
+func (Operator) TfIncusWebShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-web-show")
+}
+
+// TfIncusWebStateList lists what is in the state of operator's web by tf-incus: a static site.
+func (Operator) TfIncusWebStateList(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-web-state-list")
+}
+
+// TfIncusWebStateShow shows one object in the state of operator's web by tf-incus: a static site.
+func (Operator) TfIncusWebStateShow(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-web-state-show")
+}
+
+// TfIncusWebValidate validates the configuration of operator's web by tf-incus: a static site.
+func (Operator) TfIncusWebValidate(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-web-validate")
+}
+
+// TfIncusWebVerify judges without changing operator's web by tf-incus: a static site.
+func (Operator) TfIncusWebVerify(ctx context.Context) error {
+	return run(ctx, "operator-tf-incus-web-verify")
+}
 
 // TfWeb is short for operator-tf-web-apply.
 func (Operator) TfWeb(ctx context.Context) error { return run(ctx, "operator-tf-web") }

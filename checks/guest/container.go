@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"fediversity.eu/slipway/checks/guest/debian"
+	"fediversity.eu/slipway/checks/guest/guardian"
+	"fediversity.eu/slipway/checks/guest/netns"
 	"fediversity.eu/slipway/internal/child"
 	"fediversity.eu/slipway/internal/wait"
 )
@@ -18,8 +20,8 @@ import (
 // container is a systemd-nspawn container with its guardian and the forwarders
 // that lead into it.
 type container struct {
-	process  *process
-	wire     *netns
+	process  *guardian.Process
+	wire     *netns.Space
 	forwards []*forward
 	groups   []string // its control groups
 }
@@ -83,7 +85,7 @@ func (g *Guest) enter(ctx context.Context, o Options, s stock) (*container, erro
 	for _, hierarchy := range hierarchies {
 		c.groups = append(c.groups, filepath.Join(hierarchy, group))
 	}
-	if c.process, err = guard(ctx, o.Dir, argv...); err != nil {
+	if c.process, err = guardian.Start(ctx, o.Dir, environment(), argv...); err != nil {
 		return nil, err
 	}
 	g.engine = c
@@ -99,16 +101,16 @@ func (g *Guest) enter(ctx context.Context, o Options, s stock) (*container, erro
 		g.ports[port] = f.port()
 	}
 	g.access.Port = g.ports[sshPort]
-	return c, ready(ctx, g.name, g.access, readyLimit, c.process.alive)
+	return c, ready(ctx, g.name, g.access, readyLimit, c.process.Alive)
 }
 
 // findWire opens the network name space of the guardian, when that has got
 // there.
-func (c *container) findWire(ctx context.Context, dir string) (*netns, error) {
-	var wire *netns
+func (c *container) findWire(ctx context.Context, dir string) (*netns.Space, error) {
+	var wire *netns.Space
 	there := wait.For{What: "the container's guardian", Limit: 20 * time.Second, Interval: 5 * time.Millisecond}
 	err := there.Until(ctx, func(context.Context) error {
-		if err := c.process.alive(); err != nil {
+		if err := c.process.Alive(); err != nil {
 			return wait.Stop(err)
 		}
 		text, err := os.ReadFile(filepath.Join(dir, guardianFile))
@@ -119,13 +121,13 @@ func (c *container) findWire(ctx context.Context, dir string) (*netns, error) {
 		if err != nil {
 			return err // half written
 		}
-		wire, err = openNetns(pid)
+		wire, err = netns.Open(pid)
 		return err
 	})
 	return wire, err
 }
 
-func (c *container) running(context.Context) bool { return c.process.alive() == nil }
+func (c *container) running(context.Context) bool { return c.process.Alive() == nil }
 
 // setLink sets the far end, so that the guest sees a card without a carrier.
 func (c *container) setLink(ctx context.Context, up bool) error {
@@ -133,12 +135,12 @@ func (c *container) setLink(ctx context.Context, up bool) error {
 	if up {
 		state = "up"
 	}
-	return c.wire.do(func() error {
+	return c.wire.Do(func() error {
 		return child.Command{Path: "ip", Args: []string{"link", "set", "dev", "wire", state}, Env: environment()}.Run(ctx)
 	})
 }
 
-func (c *container) kill(ctx context.Context) error { return c.process.end(ctx) }
+func (c *container) kill(ctx context.Context) error { return c.process.End(ctx) }
 
 // close ends the forwarders. Control groups are the guardian's to remove; those
 // that are left belong to one that was killed itself.
@@ -147,7 +149,7 @@ func (c *container) close() error {
 		f.close()
 	}
 	if c.wire != nil {
-		c.wire.close()
+		c.wire.Close()
 	}
 	// The processes of a guest whose guardian was killed are told to die by what
 	// that left behind, and take a moment.

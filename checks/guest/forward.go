@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fediversity.eu/slipway/checks/guest/netns"
 )
 
 // forward leads a port of 127.0.0.1 to a port of a container, as QEMU's user
@@ -19,12 +21,12 @@ import (
 type forward struct {
 	listener net.Listener
 	target   string
-	wire     *netns
+	wire     *netns.Space
 	cancel   context.CancelFunc
 	all      sync.WaitGroup
 }
 
-func newForward(ctx context.Context, wire *netns, guestPort int) (*forward, error) {
+func newForward(ctx context.Context, wire *netns.Space, guestPort int) (*forward, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -96,7 +98,7 @@ const dialLimit = 100 * time.Millisecond
 func (f *forward) dial(ctx context.Context) (*net.TCPConn, error) {
 	for {
 		var conn net.Conn
-		err := f.wire.do(func() error {
+		err := f.wire.Do(func() error {
 			dialer := net.Dialer{Timeout: dialLimit}
 			var err error
 			conn, err = dialer.DialContext(ctx, "tcp", f.target)

@@ -3,6 +3,7 @@ package guest
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -30,6 +31,17 @@ func Prepare(ctx context.Context, options Options) error {
 	}
 	release()
 	return nil
+}
+
+// Tree gives the root file system that containers are made of, for whoever makes
+// machines of it elsewhere. Until release is called, nobody removes it.
+func Tree(ctx context.Context, cache string, log io.Writer) (root string, release func(), err error) {
+	o, err := Options{Kind: Container, Name: "any", Dir: cache, Cache: cache, Log: log}.complete()
+	if err != nil {
+		return "", nil, err
+	}
+	s, release, err := prepare(ctx, o)
+	return filepath.Join(s.base, debian.Root), release, err
 }
 
 // stock is what a guest is made from.

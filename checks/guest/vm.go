@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fediversity.eu/slipway/checks/guest/debian"
+	"fediversity.eu/slipway/checks/guest/guardian"
 	"fediversity.eu/slipway/checks/guest/qemu"
 	"fediversity.eu/slipway/internal/child"
 	"fediversity.eu/slipway/internal/wait"
@@ -20,7 +21,7 @@ import (
 // vm is a QEMU machine, whoever started it.
 type vm struct {
 	dir     string
-	process *process // nil when the machine is a daemon
+	process *guardian.Process // nil when the machine is a daemon
 }
 
 // machine is the QEMU machine that guests with options o are.
@@ -61,13 +62,13 @@ func startVM(ctx context.Context, dir string, m qemu.Machine) (*vm, error) {
 		return v, nil
 	}
 	var err error
-	v.process, err = guard(ctx, dir, append([]string{"sh", "-c", guardVM, "guardian"}, argv...)...)
+	v.process, err = guardian.Start(ctx, dir, environment(), append([]string{"sh", "-c", guardVM, "guardian"}, argv...)...)
 	if err != nil {
 		return nil, err
 	}
 	open := wait.For{What: "QEMU to answer", Limit: 20 * time.Second, Interval: 5 * time.Millisecond}
 	err = open.Until(ctx, func(ctx context.Context) error {
-		if err := v.process.alive(); err != nil {
+		if err := v.process.Alive(); err != nil {
 			return wait.Stop(err)
 		}
 		monitor, err := qemu.DialMonitor(ctx, dir)
@@ -189,7 +190,7 @@ func (v *vm) alive() error {
 	if v.process == nil {
 		return nil
 	}
-	return v.process.alive()
+	return v.process.Alive()
 }
 
 func (v *vm) running(ctx context.Context) bool {
@@ -225,7 +226,7 @@ func (v *vm) kill(ctx context.Context) error {
 	if v.process == nil {
 		return nil
 	}
-	return v.process.end(ctx)
+	return v.process.End(ctx)
 }
 
 // abort ends a machine that did not come up, though ctx may have ended.

@@ -59,6 +59,25 @@ func TestDeclaredMachinesEvaluateAndBuild(t *testing.T) {
 	assert.Equal(t, built, 7)
 }
 
+// A machine of a group that deploys to Incus evaluates as one there, too.
+func TestDeclaredMachinesEvaluateOnIncus(t *testing.T) {
+	n := newNix(t)
+	source, err := filepath.Abs("../../groups")
+	assert.NilError(t, err)
+	for _, placement := range []string{"incus-container", "incus-vm"} {
+		for _, module := range []string{"operator/db.nix", "hostingprovider/gateway.nix", "modules/incus-image.nix"} {
+			t.Run(placement+" "+module, func(t *testing.T) {
+				s := system{source: source, modules: []string{module}, hosting: hosting, placement: placement}
+				_, _, _, err := n.instantiate(t, s)
+				assert.NilError(t, err)
+				var password string
+				assert.NilError(t, n.value(t, s, "config.users.users.root.initialHashedPassword", &password))
+				assert.Equal(t, password, "!", "NixOS's own images let everybody in")
+			})
+		}
+	}
+}
+
 // units is the text of all units of a system and where they are wanted, with
 // hashes of the store and the common PATH left out.
 func units(t *testing.T, toplevel string) string {

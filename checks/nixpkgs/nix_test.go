@@ -68,6 +68,8 @@ type system struct {
 	modules []string          // relative to it
 	files   map[string]string // more modules, written into a directory that takes the place of source
 	hosting map[string]any
+
+	placement string // where the machine runs; empty is nowhere in particular
 }
 
 func (n nix) command(name string, args ...string) child.Command {
@@ -91,7 +93,7 @@ func (n nix) input(t *testing.T, s system) []string {
 	}
 	text, err := json.Marshal(map[string]any{
 		"nixpkgs": n.nixpkgs, "source": s.source, "modules": s.modules, "system": "x86_64-linux",
-		"coordinates": map[string]any{"group": "test", "machine": "box", "domain": "example.org", "hosting": s.hosting},
+		"coordinates": map[string]any{"group": "test", "machine": "box", "domain": "example.org", "hosting": s.hosting, "placement": s.placement},
 	})
 	assert.NilError(t, err)
 	dir := t.TempDir()

@@ -19,7 +19,11 @@ func Group() groups.Group {
 	return groups.Group{
 		Name:        "hosting-provider",
 		Description: "what a hosting provider runs for its operators",
-		Methods:     []string{"ssh", "tf"},
+		Methods:     []string{"ssh", "tf", "tf-incus"},
+		Effects:     []string{"image"},
+		Images: []groups.Image{{
+			Name: groups.BaseImage, Description: "a container that waits for its system", Modules: []string{"modules/incus-image.nix"},
+		}},
 		Source: groups.Source{
 			Name:  "hosting-provider (baked in)",
 			Trees: map[string]fs.FS{"hostingprovider": tree, modules.Name: modules.Tree},

@@ -9,6 +9,7 @@ import (
 
 // effects is the effects layer: for each effect what it is about.
 type effects struct {
+	Image      []groups.Image    `json:"image,omitempty"`
 	DNS        *names            `json:"dns,omitempty"`
 	Registrars *delegated        `json:"registrars,omitempty"`
 	NetBox     *groups.Inventory `json:"netbox,omitempty"`
@@ -33,7 +34,7 @@ type delegated struct {
 }
 
 func effectsOf(group groups.Group) effects {
-	e := effects{NetBox: group.Inventory}
+	e := effects{Image: group.Images, NetBox: group.Inventory}
 	if len(group.Zones) > 0 {
 		e.DNS = &names{Zones: group.Zones, Machines: map[string]named{}}
 		for _, m := range group.Machines {
@@ -69,6 +70,7 @@ var uses = map[string]func(effects, *groups.Group){
 			group.Delegations = e.Registrars.Delegations
 		}
 	},
+	"image":  func(e effects, group *groups.Group) { group.Images = e.Image },
 	"netbox": func(e effects, group *groups.Group) { group.Inventory = e.NetBox },
 }
 

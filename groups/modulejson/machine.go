@@ -51,6 +51,7 @@ func (s system) use(m *groups.Machine) error {
 // resource is a machine in the resources layer.
 type resource struct {
 	Placement placement        `json:"placement"`
+	Incus     groups.Instance  `json:"incus,omitzero"`
 	Database  *groups.Database `json:"database,omitempty"`
 	Mount     *groups.Mount    `json:"mount,omitempty"`
 }
@@ -59,14 +60,14 @@ func resourceOf(m groups.Machine) (resource, error) {
 	if _, err := kindOf(m.Placement); err != nil {
 		return resource{}, err
 	}
-	return resource{placement{m.Placement}, m.Database, m.Mount}, nil
+	return resource{placement{m.Placement}, m.Incus, m.Database, m.Mount}, nil
 }
 
 func (r resource) use(m *groups.Machine) error {
 	if r.Placement.Placement == nil {
 		return errors.New("no placement")
 	}
-	m.Placement, m.Database, m.Mount = r.Placement.Placement, r.Database, r.Mount
+	m.Placement, m.Incus, m.Database, m.Mount = r.Placement.Placement, r.Incus, r.Database, r.Mount
 	return nil
 }
 

@@ -26,6 +26,10 @@ func full() groups.Group {
 					{Name: "port", Ask: groups.TCP{Address: "127.0.0.1:80"}},
 					{Name: "queue", Ask: groups.Command{Script: "true"}},
 				},
+				Incus: groups.Instance{
+					VM: true, Image: "base", CPU: 2, MemoryMiB: 1024, DiskMiB: 4096, Volumes: []groups.Volume{{Name: "data", Path: "/var/lib", SizeMiB: 1024, Keep: true}},
+					Config: map[string]string{"boot.autostart": "true"}, Devices: []groups.Device{{Name: "eth1", Type: "nic", Properties: map[string]string{"network": "lan"}}},
+				},
 				Database: &groups.Database{Name: "web", Owner: "web_owner"}, Mount: &groups.Mount{Path: "operator/web", Type: "kv", Version: 1},
 				Addresses: []string{"192.0.2.7"}, Names: []string{"@", "www"},
 				Records: []groups.Record{{Name: "mail", Type: "MX", TTL: 60, Values: []string{"10 mail"}}},
@@ -41,6 +45,7 @@ func full() groups.Group {
 			NameServers: []groups.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.1"}}},
 			Hosts:       []groups.NameServer{{Name: "h"}}, DNSKEY: []string{"257 3 13 x"}, DS: []string{"1 13 2 y"}, Unsigned: true,
 		}},
+		Images: []groups.Image{{Name: "base", Description: "waits", VM: true, System: "aarch64-linux", Modules: []string{"modules/image.nix"}}},
 		Inventory: &groups.Inventory{
 			Tenant: "operator", Site: "here", Cluster: "main", ClusterType: "Incus", Role: "server", Platform: "NixOS",
 			Assets: []groups.Asset{{

@@ -18,8 +18,11 @@ func Group() groups.Group {
 	return groups.Group{
 		Name:        "operator",
 		Description: "services that an operator runs for other people",
-		Methods:     []string{"ssh", "tf"},
-		Effects:     []string{"dns", "registrars", "netbox"},
+		Methods:     []string{"ssh", "tf", "tf-incus", "tf-incus-operator"},
+		Effects:     []string{"image", "dns", "registrars", "netbox"},
+		Images: []groups.Image{{
+			Name: groups.BaseImage, Description: "a container that waits for its system", Modules: []string{"modules/incus-image.nix"},
+		}},
 		Zones:       []groups.Zone{{}},
 		Delegations: []groups.Delegation{{}},
 		Inventory: &groups.Inventory{
@@ -42,11 +45,13 @@ func Group() groups.Group {
 			{
 				Name: "forge", Description: "Forgejo",
 				Modules: []string{"operator/forge.nix"}, Placement: groups.External{}, Needs: []string{"db"},
+				Incus:  groups.Instance{Volumes: []groups.Volume{{Name: "data", Path: "/var/lib/forgejo", Keep: true}}},
 				Probes: []groups.Probe{{Name: "forgejo", Ask: groups.HTTP{URL: "http://127.0.0.1:3000/api/healthz"}}},
 			},
 			{
 				Name: "db", Description: "the database of forge", Internal: true,
 				Modules: []string{"operator/db.nix"}, Placement: groups.External{},
+				Incus:  groups.Instance{Volumes: []groups.Volume{{Name: "data", Path: "/var/lib/postgresql", Keep: true}}},
 				Probes: []groups.Probe{{Name: "postgresql", Ask: groups.TCP{Address: "127.0.0.1:5432"}}},
 			},
 		},

@@ -37,6 +37,7 @@ func Parts() []Part {
 		{Package: "dash", Minimum: "0.5", Program: "dash", Why: "is another one"},
 		{Package: "chromium", Minimum: "115", Program: "chromium", Why: "opens pages about runs, in tests"},
 		{Package: "git", Minimum: "1:2.32", Program: "git", Why: "fetches module sources; in tests it builds a second state backend"},
+		{Package: "rsync", Minimum: "3.2", Program: "rsync", Why: "copies what a pipeline works on, in tests"},
 		{Package: "gcc", Minimum: "4:10", Program: "gcc", Why: "is another part of that"},
 		{Package: "libc6-dev", Minimum: "2.31", Why: "is another part of that"},
 		{Package: "python3-venv", Minimum: "3.10", Program: "python3", Why: "is what OctoDNS, which writes zones, runs in"},

@@ -18,7 +18,7 @@ type rule struct {
 }
 
 // shared are the folders of methods that are no methods: what two methods need.
-var shared = []string{"deploy", "nixos", "remote", "verdict", "tofu", "statebackend"}
+var shared = []string{"deploy", "made", "nixos", "remote", "verdict", "tofu", "statebackend"}
 
 // in tells whether a path is a folder or below it.
 func in(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }

@@ -39,39 +39,61 @@ func (d *Declared) Up(ctx context.Context, run *task.Run) (Reached, error) { ret
 // target makes plain values of the coordinates. It names everything that is
 // wrong with them at once.
 func (k Keys) target() (remote.Target, error) {
+	return k.Target(string(k.Host), int(k.Port), k.HostKey)
+}
+
+// Check names everything that is wrong with the coordinates, wherever the machine
+// will be.
+func (l Login) Check() error {
+	_, faults := l.plain()
+	return usage(faults)
+}
+
+// Target says how to reach the machine at a place.
+func (l Login) Target(host string, port int, hostKeys []string) (remote.Target, error) {
+	t, faults := l.plain()
+	t.Host, t.Port, t.HostKeys = host, port, hostKeys
+	if err := t.Check(); err != nil {
+		faults = append(faults, fmt.Errorf("SSH_HOST, SSH_HOST_KEY: %w", err))
+	}
+	return t, usage(faults)
+}
+
+// plain makes plain values of the coordinates.
+func (l Login) plain() (remote.Target, []error) {
 	t := remote.Target{
-		Host: string(k.Host), Port: int(k.Port), User: k.User, HostKeys: k.HostKey,
-		AgentSocket:    string(k.Agent),
-		ConnectTimeout: time.Duration(k.Connect), KeepAlive: time.Duration(k.KeepAlive),
+		User: l.User, AgentSocket: string(l.Agent),
+		ConnectTimeout: time.Duration(l.Connect), KeepAlive: time.Duration(l.KeepAlive),
 	}
 	var faults []error
-	if k.Key.IsSet() {
-		signer, err := remote.ParsePrivateKey([]byte(k.Key.Reveal()))
+	if l.Key.IsSet() {
+		signer, err := remote.ParsePrivateKey([]byte(l.Key.Reveal()))
 		if err != nil {
 			faults = append(faults, fmt.Errorf("SSH_KEY: %w", err))
 		}
 		t.Keys = []xssh.Signer{signer}
 	}
-	if !k.Key.IsSet() && k.Agent == "" {
+	if !l.Key.IsSet() && l.Agent == "" {
 		faults = append(faults, errors.New("SSH_KEY, SSH_KEY_FILE or SSH_AUTH_SOCK: none is set, and nothing else opens the machine"))
 	}
-	jumps, err := remote.ParseJump(string(k.Jump))
+	jumps, err := remote.ParseJump(string(l.Jump))
 	if err != nil {
 		faults = append(faults, fmt.Errorf("SSH_JUMP: %w", err))
 	}
-	if err := t.Check(); err != nil {
-		faults = append(faults, fmt.Errorf("SSH_HOST, SSH_HOST_KEY: %w", err))
-	}
 	for i := range jumps {
-		jumps[i].HostKeys = k.JumpKeys
-		hop := remote.Target{Host: jumps[i].Host, Port: jumps[i].Port, User: jumps[i].User, HostKeys: k.JumpKeys}
+		jumps[i].HostKeys = l.JumpKeys
+		hop := remote.Target{Host: jumps[i].Host, Port: jumps[i].Port, User: jumps[i].User, HostKeys: l.JumpKeys}
 		if err := hop.Check(); err != nil {
 			faults = append(faults, fmt.Errorf("SSH_JUMP, SSH_JUMP_HOST_KEY: %w", err))
 		}
 	}
 	t.Jumps = jumps
+	return t, faults
+}
+
+func usage(faults []error) error {
 	if err := errors.Join(faults...); err != nil {
-		return t, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
+		return &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
 	}
-	return t, nil
+	return nil
 }

@@ -39,9 +39,11 @@ func publicKey(t *testing.T) string {
 func TestTarget(t *testing.T) {
 	key, first, second, jump := privateKey(t), publicKey(t), publicKey(t), publicKey(t)
 	keys := Keys{
-		Host: "web.example.org", Port: 2222, HostKey: env.Lines{first, second}, User: "deploy",
-		Key: env.NewSecret(key), Agent: "/run/agent", Jump: "a@one.example:2200, two.example",
-		JumpKeys: env.Lines{jump}, Connect: env.Duration(30 * time.Second), KeepAlive: env.Duration(15 * time.Second),
+		Host: "web.example.org", Port: 2222, HostKey: env.Lines{first, second},
+		Login: Login{
+			User: "deploy", Key: env.NewSecret(key), Agent: "/run/agent", Jump: "a@one.example:2200, two.example",
+			JumpKeys: env.Lines{jump}, Connect: env.Duration(30 * time.Second), KeepAlive: env.Duration(15 * time.Second),
+		},
 	}
 	got, err := keys.target()
 	assert.NilError(t, err)
@@ -61,7 +63,7 @@ func TestTarget(t *testing.T) {
 }
 
 func TestAnAgentAloneOpensAMachine(t *testing.T) {
-	got, err := Keys{Host: "web", Agent: "/run/agent"}.target()
+	got, err := Keys{Host: "web", Login: Login{Agent: "/run/agent"}}.target()
 	assert.NilError(t, err)
 	assert.Assert(t, cmp.Len(got.Keys, 0))
 }
@@ -73,17 +75,17 @@ func TestFaultsOfATarget(t *testing.T) {
 		want []string
 	}{
 		{"nothing that opens it", Keys{}, []string{"SSH_KEY, SSH_KEY_FILE or SSH_AUTH_SOCK: none is set"}},
-		{"a key that is none", Keys{Key: env.NewSecret("not a key")}, []string{"SSH_KEY: private key: "}},
-		{"a jump that is none", Keys{Agent: "/run/agent", Jump: "host:port"}, []string{"SSH_JUMP: ", `port "port"`}},
-		{"jumps of which two are none", Keys{Agent: "/run/agent", Jump: "@a,ok.example,b:0"}, []string{`host "@a"`, `host "b:0"`}},
-		{"a host key that is none", Keys{Agent: "/run/agent", HostKey: env.Lines{"nonsense"}}, []string{"SSH_HOST_KEY: "}},
+		{"a key that is none", Keys{Login: Login{Key: env.NewSecret("not a key")}}, []string{"SSH_KEY: private key: "}},
+		{"a jump that is none", Keys{Login: Login{Agent: "/run/agent", Jump: "host:port"}}, []string{"SSH_JUMP: ", `port "port"`}},
+		{"jumps of which two are none", Keys{Login: Login{Agent: "/run/agent", Jump: "@a,ok.example,b:0"}}, []string{`host "@a"`, `host "b:0"`}},
+		{"a host key that is none", Keys{HostKey: env.Lines{"nonsense"}, Login: Login{Agent: "/run/agent"}}, []string{"SSH_HOST_KEY: "}},
 		{
 			"a host key of a jump that is none",
-			Keys{Agent: "/run/agent", Jump: "one.example", JumpKeys: env.Lines{"nonsense"}},
+			Keys{Login: Login{Agent: "/run/agent", Jump: "one.example", JumpKeys: env.Lines{"nonsense"}}},
 			[]string{"SSH_JUMP_HOST_KEY: "},
 		},
-		{"everything at once", Keys{Key: env.NewSecret("not a key"), Jump: "host:port"}, []string{"SSH_KEY: ", "SSH_JUMP: "}},
-		{"nothing that opens it and a bad jump", Keys{Jump: "host:port"}, []string{"none is set", "SSH_JUMP: "}},
+		{"everything at once", Keys{Login: Login{Key: env.NewSecret("not a key"), Jump: "host:port"}}, []string{"SSH_KEY: ", "SSH_JUMP: "}},
+		{"nothing that opens it and a bad jump", Keys{Login: Login{Jump: "host:port"}}, []string{"none is set", "SSH_JUMP: "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := c.keys.target()
@@ -97,7 +99,7 @@ func TestFaultsOfATarget(t *testing.T) {
 
 func TestAFaultyKeyIsNotRepeated(t *testing.T) {
 	const hush = "hush-hush-0123456789"
-	_, err := Keys{Key: env.NewSecret("-----BEGIN OPENSSH PRIVATE KEY-----\n" + hush + "\n")}.target()
+	_, err := Keys{Login: Login{Key: env.NewSecret("-----BEGIN OPENSSH PRIVATE KEY-----\n" + hush + "\n")}}.target()
 	assert.ErrorContains(t, err, "SSH_KEY")
 	assert.Assert(t, !strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), hush))
 }

@@ -8,6 +8,11 @@ type Keys struct {
 	Port    env.Port  `env:"SSH_PORT,default=22" scope:"machine" desc:"port of its ssh server"`
 	HostKey env.Lines `env:"SSH_HOST_KEY,required" scope:"machine" desc:"public host keys of the machine, one a line, as ssh-keyscan prints them or as they stand in /etc/ssh/ssh_host_*_key.pub"`
 
+	Login
+}
+
+// Login are the coordinates of how a machine is logged in to, wherever it is.
+type Login struct {
 	User      string       `env:"SSH_USER,default=root" desc:"user to log in as; any but root needs sudo without a password"`
 	Key       env.Secret   `env:"SSH_KEY" desc:"private key that opens the machine, in OpenSSH or PEM form, without a passphrase"`
 	Agent     env.Path     `env:"SSH_AUTH_SOCK" desc:"socket of an ssh agent that holds keys"`

@@ -28,12 +28,23 @@ type Blueprint struct {
 	hosting    HostingKeys
 	nixpkgs    NixpkgsKeys
 	local      LocalKeys
+	placement  string
+	image      string // kind of the image to build, instead of a system; see evaluate.nix
 }
 
 // NewBlueprint makes the blueprint of a machine. standIn serves the machines
 // that Slipway boots itself.
 func NewBlueprint(d methods.Deployment, standIn StandIn) *Blueprint {
 	return &Blueprint{deployment: d, standIn: standIn}
+}
+
+// At says where the machine runs, where that is not where its declaration says:
+// its modules see it as coordinates.placement.
+func (b *Blueprint) At(placement string) *Blueprint {
+	if placement != "" {
+		b.placement = placement
+	}
+	return b
 }
 
 // Coordinates are the keys that say what the system is made of.
@@ -142,12 +153,13 @@ func (b *Blueprint) system(ctx context.Context, cache string) (System, error) {
 	if err != nil {
 		return System{}, err
 	}
+	coordinates.Placement = b.placement
 	source, err := OpenSource(group, cache)
 	if err != nil {
 		return System{}, err
 	}
 	return System{
 		Deployment: group.Name + "-" + machine.Name, Machine: machine,
-		Source: source, Nixpkgs: nixpkgs, Coordinates: coordinates,
+		Source: source, Nixpkgs: nixpkgs, Coordinates: coordinates, Image: b.image,
 	}, nil
 }

@@ -27,6 +27,7 @@ type System struct {
 	Source      Source
 	Nixpkgs     string // a directory
 	Coordinates Coordinates
+	Image       string // kind of an image, as evaluate.nix knows them; empty is a system
 }
 
 // input is the one argument of an evaluation.
@@ -36,6 +37,7 @@ type input struct {
 	Modules     []string    `json:"modules"`
 	System      string      `json:"system"`
 	Coordinates Coordinates `json:"coordinates"`
+	Image       string      `json:"image,omitempty"`
 }
 
 // Evaluation is an evaluated system: a derivation that is in the store, with a
@@ -101,7 +103,7 @@ func (t *Tool) identify(s System) (string, []byte, error) {
 	}
 	argument, err := json.MarshalIndent(input{
 		Nixpkgs: s.Nixpkgs, Source: s.Source.Dir, Modules: s.Machine.Modules,
-		System: s.Machine.Platform(), Coordinates: s.Coordinates,
+		System: s.Machine.Platform(), Coordinates: s.Coordinates, Image: s.Image,
 	}, "", "  ")
 	if err != nil {
 		return "", nil, fmt.Errorf("write the evaluation's argument: %w", err)

@@ -38,6 +38,10 @@ type Coordinates struct {
 	Machine string          `json:"machine"`
 	Domain  string          `json:"domain"`
 	Hosting json.RawMessage `json:"hosting"`
+
+	// Placement is where the machine runs, as far as that makes its system another:
+	// empty for hardware and what looks like it.
+	Placement string `json:"placement,omitempty"`
 }
 
 // NewCoordinates checks and composes the argument of an evaluation.

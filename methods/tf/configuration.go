@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 
 	"github.com/hashicorp/terraform-exec/tfexec"
 
+	"fediversity.eu/slipway/methods/made"
 	"fediversity.eu/slipway/methods/tofu"
 	"fediversity.eu/slipway/methods/tofu/inherent"
 	"fediversity.eu/slipway/methods/tofu/ledger"
@@ -24,8 +26,13 @@ var outputs = []string{"address", "generation", "toplevel", "verdict"}
 
 // configuration is what OpenTofu gets for a machine. What differs from run to run
 // comes in by variables, so that one prepared folder serves all runs. What is own
-// to the machine is there before it.
-func configuration(id, machine string, own *inherent.State) ([]byte, error) {
+// to the machine is there before it; parts are those of a machine that is made.
+func configuration(id, machine string, own *inherent.State, parts made.Parts) ([]byte, error) {
+	providers := own.Providers()
+	providers[providerName] = object{"source": providerAddress}
+	for name, p := range parts.Requires {
+		providers[name] = p
+	}
 	shown := object{}
 	for _, name := range outputs {
 		shown[name] = object{"value": fmt.Sprintf("${%s.%s.%s}", machineType, machine, name)}
@@ -33,8 +40,9 @@ func configuration(id, machine string, own *inherent.State) ([]byte, error) {
 	resource := object{
 		"name": id, "toplevel": "${var.toplevel}", "address": "${var.address}", "host_keys": "${var.host_keys}",
 	}
-	providers := own.Providers()
-	providers[providerName] = object{"source": providerAddress}
+	if parts.Touched != "" {
+		resource["made"] = parts.Touched
+	}
 	if needs := own.Addresses(); len(needs) > 0 {
 		resource["depends_on"] = needs
 	}
@@ -57,18 +65,30 @@ func (v *verbTask) deployment(ctx context.Context, run *task.Run, w *work) (tofu
 		// Making a machine again is deploying to the one that is there.
 		Adopts: func(o ledger.Object) bool { return o.Type == machineType },
 	}
-	text, err := configuration(w.id(), w.reach.Deployment.Machine.Name, v.inherent)
+	var parts made.Parts
+	if v.made != nil {
+		var err error
+		if parts, err = v.made.Parts(ctx, run, v.verb); err != nil {
+			return d, nil, err
+		}
+		d.Mirror = parts.Mirror
+		maps.Copy(d.Vars, parts.Vars)
+		d.Adopts = func(o ledger.Object) bool { return o.Type == machineType || parts.Adopts(o) }
+	}
+	text, err := configuration(w.id(), w.reach.Deployment.Machine.Name, v.inherent, parts)
 	if err != nil {
 		return d, nil, err
 	}
 	d.Files = map[string][]byte{"main.tf.json": text}
+	maps.Copy(d.Files, parts.Files)
 	if err := v.inherent.Add(&d, v.speaks()); err != nil {
 		return d, nil, err
 	}
+	d.Keeps = d.Keeps || parts.Keeps
 	if v.builds() {
 		d.Vars["toplevel"] = env.NewSecret(w.built.Toplevel)
 	}
-	if v.looks() && v.booted == nil {
+	if v.looks() && !w.finds() {
 		there, err := v.reach.Way.Find(ctx, run)
 		if err != nil {
 			return d, nil, err

@@ -39,6 +39,7 @@ type model struct {
 	Toplevel   types.String `tfsdk:"toplevel"`
 	Generation types.Int64  `tfsdk:"generation"`
 	Verdict    types.String `tfsdk:"verdict"`
+	Made       types.String `tfsdk:"made"`
 }
 
 // Verdicts that no run gives, and a look does.
@@ -60,6 +61,7 @@ func (*machine) Schema(_ context.Context, _ resource.SchemaRequest, r *resource.
 		"toplevel":   schema.StringAttribute{Required: true},
 		"generation": schema.Int64Attribute{Computed: true},
 		"verdict":    schema.StringAttribute{Computed: true},
+		"made":       schema.StringAttribute{Optional: true}, // what the machine was made with; a change is a reason to look after it
 	}}
 }
 
@@ -161,16 +163,16 @@ func (m *machine) Read(ctx context.Context, q resource.ReadRequest, r *resource.
 		r.Diagnostics.AddError("read", err.Error())
 		return
 	default:
-		state.see(seen, m.work.booted != nil)
+		state.see(seen, m.work.finds())
 	}
 	state.Name = types.StringValue(m.work.id())
 	r.Diagnostics.Append(r.State.Set(ctx, state)...)
 }
 
-// see takes over what a look found. Where the machine is comes from the
-// coordinates, unless Slipway booted it.
-func (o *model) see(seen deploy.Seen, booted bool) {
-	if booted || o.Address.IsNull() {
+// see takes over what a look found, and where the machine was found, if the
+// coordinates don't say that.
+func (o *model) see(seen deploy.Seen, found bool) {
+	if found || o.Address.IsNull() {
 		o.at(seen.Reached.Target)
 	}
 	o.Toplevel, o.Generation = types.StringValue(seen.Toplevel), types.Int64Value(int64(seen.Generation))

@@ -1,13 +1,20 @@
 package tf
 
-import "fediversity.eu/slipway/targets/task"
+import (
+	"fediversity.eu/slipway/methods/made"
+	"fediversity.eu/slipway/targets/task"
+)
 
 var _ task.Configured = (*verbTask)(nil)
 
-// Configuration gives what OpenTofu is given, for a person to read.
+// Configuration gives what OpenTofu is given, for a person to read. That of a
+// machine that is made follows from what is there already, and is not known here.
 func (v *verbTask) Configuration() (map[string][]byte, error) {
+	if v.made != nil {
+		return nil, nil
+	}
 	w := work{reach: v.reach}
-	text, err := configuration(w.id(), v.reach.Deployment.Machine.Name, v.inherent)
+	text, err := configuration(w.id(), v.reach.Deployment.Machine.Name, v.inherent, made.Parts{})
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/deploy"
+	"fediversity.eu/slipway/methods/made"
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/methods/tofu"
 	"fediversity.eu/slipway/methods/tofu/inherent"
@@ -23,6 +24,7 @@ const Name = "tf"
 type Method struct {
 	host    deploy.Host
 	standIn nixos.StandIn
+	maker   made.Maker // nil where machines are there, or booted
 }
 
 // New makes the method. host and standIn serve the machines that Slipway boots
@@ -32,11 +34,22 @@ func New(host deploy.Host, standIn nixos.StandIn) *Method {
 	return &Method{host: host, standIn: standIn}
 }
 
-// Name is "tf".
-func (m *Method) Name() string { return Name }
+// Making is the method that first makes machines, by resources of OpenTofu as well.
+func Making(maker made.Maker) *Method { return &Method{maker: maker} }
+
+// Name is "tf", or what the maker says.
+func (m *Method) Name() string {
+	if m.maker != nil {
+		return m.maker.Name()
+	}
+	return Name
+}
 
 // Description says the method in one line.
 func (m *Method) Description() string {
+	if m.maker != nil {
+		return m.maker.Description()
+	}
 	return "deploy as by ssh, as a resource of OpenTofu with its state in a backend"
 }
 
@@ -55,16 +68,33 @@ var verbs = []task.Verb{
 }
 
 // Verbs lists what can be done with a machine, which is the same wherever it is:
-// OpenTofu's verbs, and those for the machine behind the state.
-func (m *Method) Verbs(groups.Placement) []task.Verb { return slices.Concat(verbs, deploy.Verbs()) }
+// OpenTofu's verbs, and those for the machine behind the state. One that Slipway
+// boots is made by nobody else.
+func (m *Method) Verbs(where groups.Placement) []task.Verb {
+	if _, local := where.(groups.Local); local && m.maker != nil {
+		return nil
+	}
+	all := slices.Concat(verbs, deploy.Verbs())
+	if m.maker != nil {
+		all[slices.IndexFunc(all, func(v task.Verb) bool { return v.Name == tofu.Destroy })].Description = "removes"
+	}
+	return all
+}
 
 // Task makes one run of a verb.
 func (m *Method) Task(d methods.Deployment, verb string) task.Task {
 	reach, booted := deploy.WayTo(m.host, d)
+	var making made.Machine
+	placement := ""
+	if m.maker != nil {
+		making = m.maker.Machine(d)
+		reach.Way, booted, placement = making, nil, making.Placement()
+	}
 	if t := deploy.Task(reach, verb); t != nil {
 		return t
 	}
 	return &verbTask{
-		verb: verb, reach: reach, booted: booted, blueprint: nixos.NewBlueprint(d, m.standIn), inherent: inherent.Of(d.Machine),
+		verb: verb, reach: reach, booted: booted, made: making,
+		blueprint: nixos.NewBlueprint(d, m.standIn).At(placement), inherent: inherent.Of(d.Machine),
 	}
 }

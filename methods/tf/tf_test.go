@@ -13,6 +13,7 @@ import (
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/deploy"
+	"fediversity.eu/slipway/methods/made"
 	"fediversity.eu/slipway/methods/tofu"
 	"fediversity.eu/slipway/methods/tofu/inherent"
 	"fediversity.eu/slipway/targets/env"
@@ -85,7 +86,7 @@ func TestAMachineOfThisHostNeedsNoVariable(t *testing.T) {
 }
 
 func TestConfigurationIsTheSameInEveryRun(t *testing.T) {
-	text, err := configuration("operator-web", "web", inherent.Of(groups.Machine{Name: "web"}))
+	text, err := configuration("operator-web", "web", inherent.Of(groups.Machine{Name: "web"}), made.Parts{})
 	assert.NilError(t, err)
 	var read map[string]any
 	assert.NilError(t, json.Unmarshal(text, &read))

@@ -8,6 +8,7 @@ import (
 
 	"fediversity.eu/slipway/internal/toolchain"
 	"fediversity.eu/slipway/methods/deploy"
+	"fediversity.eu/slipway/methods/made"
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/methods/tofu"
 	"fediversity.eu/slipway/methods/tofu/backend"
@@ -36,7 +37,8 @@ type (
 type verbTask struct {
 	verb      string
 	reach     deploy.Reach
-	booted    *deploy.Booted // nil for a machine that is there
+	booted    *deploy.Booted // nil for a machine that is there, or is made
+	made      made.Machine   // nil for a machine that is there, or is booted
 	blueprint *nixos.Blueprint
 	inherent  *inherent.State
 
@@ -62,6 +64,9 @@ func (v *verbTask) looks() bool {
 // speaks tells whether it needs the servers that keep inherent state.
 func (v *verbTask) speaks() bool { return v.looks() || v.verb == tofu.Destroy }
 
+// unmakes tells whether it removes the machine together with what it is made of.
+func (v *verbTask) unmakes() bool { return v.made != nil && v.verb == tofu.Destroy }
+
 // stateful tells whether it needs the state.
 func (v *verbTask) stateful() bool { return v.verb != tofu.Validate }
 
@@ -73,10 +78,13 @@ func (v *verbTask) Coordinates() []any {
 			all = append(all, &v.backend)
 		}
 	}
-	if v.looks() || v.booted != nil {
+	if v.looks() || v.booted != nil || v.unmakes() {
 		all = append(all, v.reach.Way.Coordinates()...)
 	}
 	all = append(all, v.inherent.Coordinates(v.speaks())...)
+	if v.made != nil {
+		all = append(all, v.made.Keys(v.verb)...)
+	}
 	if v.builds() {
 		all = append(append(all, v.blueprint.Coordinates()...), v.change.Coordinates()...)
 	}
@@ -97,8 +105,11 @@ func (v *verbTask) Check(environment env.Environment) error {
 	if _, err := environment.CacheDir(); err != nil {
 		faults = append(faults, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err})
 	}
-	if v.looks() {
+	if v.looks() || v.unmakes() {
 		faults = append(faults, v.reach.Way.Check())
+	}
+	if v.made != nil {
+		faults = append(faults, v.made.CheckKeys(v.verb))
 	}
 	if v.builds() {
 		faults = append(faults, v.blueprint.Check(environment), v.change.Check())
@@ -109,7 +120,7 @@ func (v *verbTask) Check(environment env.Environment) error {
 // Run builds first where a system is needed, so that the plan shows it, and then
 // lets OpenTofu do the rest, by way of the provider.
 func (v *verbTask) Run(ctx context.Context, run *task.Run) (err error) {
-	w := &work{run: run, reach: v.reach, booted: v.booted, keys: v.change, verb: v.verb, within: joined(ctx)}
+	w := &work{run: run, reach: v.reach, booted: v.booted, made: v.made != nil, keys: v.change, verb: v.verb, within: joined(ctx)}
 	if v.builds() {
 		if w.built, err = v.blueprint.Build(ctx, run); err != nil {
 			return err
@@ -155,6 +166,9 @@ func (v *verbTask) result(ctx context.Context, w *work, engine *tofu.Engine, d t
 		r, err = engine.Apply(ctx, d)
 	case tofu.Destroy:
 		r, err = engine.Destroy(ctx, d)
+		if err == nil && v.made != nil {
+			err = v.made.Gone(ctx, w.run)
+		}
 	case tofu.PlanVerb:
 		r, err = engine.Plan(ctx, d)
 	case tofu.Refresh:

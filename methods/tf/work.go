@@ -21,7 +21,8 @@ import (
 type work struct {
 	run    *task.Run
 	reach  deploy.Reach
-	booted *deploy.Booted // nil for a machine that is there
+	booted *deploy.Booted // nil for a machine that is there, or is made
+	made   bool           // other resources make the machine
 	built  nixos.Built
 	keys   deploy.ChangeKeys
 	verb   string
@@ -75,7 +76,7 @@ func (w *work) bring(ctx context.Context) (deploy.Reached, bool, error) {
 	defer w.mu.Unlock()
 	code := report.CodeOf(err)
 	there := err == nil || w.run.Record.Changed || code == report.Unhealthy || code == report.RebootNeeded ||
-		w.booted != nil && reached.Target.Host != ""
+		w.finds() && reached.Target.Host != ""
 	w.failed, w.hidden, w.brought = err, err != nil && there, true
 	return reached, there, err
 }
@@ -108,6 +109,9 @@ func (w *work) preview(ctx context.Context) error {
 
 // down ends a machine that Slipway booted; any other stays as it is.
 func (w *work) down(ctx context.Context) error {
+	if w.made {
+		return nil // the resources that made it follow
+	}
 	if w.booted == nil {
 		w.run.Log.Infof("the machine stays as it is, and is in no state any more")
 		return nil
@@ -121,6 +125,10 @@ func (w *work) down(ctx context.Context) error {
 	w.run.Log.Infof("%s is gone", w.reach.Deployment.Machine.Name)
 	return nil
 }
+
+// finds tells whether where the machine is shows only once it is there; the
+// coordinates say it otherwise.
+func (w *work) finds() bool { return w.made || w.booted != nil }
 
 // prefer gives the error of a run: what the provider met, rather than OpenTofu's
 // words for it, and beside it what went wrong with the state.

@@ -135,10 +135,15 @@ func (s *stream) diagnose(d *diagnostic) {
 		// Of a mirror; the lock file ends with the run, and versions are exact.
 	case d.Severity == "error":
 		s.faults = append(s.faults, errors.New(d.String()))
+	case d.Summary == lockFile:
+		// It is of this run, and goes with it.
 	default:
 		s.log.Warnf("%s", d)
 	}
 }
+
+// lockFile is what OpenTofu says of providers that come from a mirror.
+const lockFile = "Incomplete lock file information for providers"
 
 // result is the plan that was read, and what OpenTofu called an error.
 func (s *stream) result() (Plan, error) {

@@ -162,7 +162,9 @@ func (w *workshop) Close() error {
 // childEnvironment is what OpenTofu gets: short, and our own.
 func (e *Engine) childEnvironment(d Deployment, dir, rc string) map[string]string {
 	own := map[string]string{
-		"HOME": dir, "TMPDIR": filepath.Join(dir, "tmp"), "TF_CLI_CONFIG_FILE": rc, "CHECKPOINT_DISABLE": "1",
+		// Seen from the configuration, where OpenTofu and its providers are at work: the
+		// sockets between them lie there, and their addresses may hold 107 bytes (unix(7)).
+		"HOME": dir, "TMPDIR": filepath.Join("..", "tmp"), "TF_CLI_CONFIG_FILE": rc, "CHECKPOINT_DISABLE": "1",
 		"TF_DATA_DIR": filepath.Join(dir, "data"),
 	}
 	maps.Copy(own, d.Env)

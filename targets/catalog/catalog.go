@@ -5,6 +5,7 @@ package catalog
 import (
 	"fediversity.eu/slipway/effects"
 	"fediversity.eu/slipway/effects/dns"
+	"fediversity.eu/slipway/effects/image"
 	"fediversity.eu/slipway/effects/netbox"
 	"fediversity.eu/slipway/effects/registrars"
 	"fediversity.eu/slipway/groups"
@@ -13,6 +14,7 @@ import (
 	"fediversity.eu/slipway/groups/hypervisor"
 	"fediversity.eu/slipway/groups/operator"
 	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/methods/incus"
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/methods/ssh"
 	"fediversity.eu/slipway/methods/tf"
@@ -26,11 +28,12 @@ func Groups() []groups.Group {
 
 // Registry makes the registry of everything that is declared.
 func Registry() (*program.Registry, error) {
-	ways := []methods.Method{ssh.New(localHost{}, standIn), tf.New(localHost{}, standIn)}
+	ways := []methods.Method{ssh.New(localHost{}, standIn), tf.New(localHost{}, standIn), tf.Making(incus.New()), tf.Making(incus.Restricted())}
 	return program.New(Groups(), ways, nixos.Systems(standIn), Effects()...)
 }
 
 // Effects lists the effects, in the order in which they follow the machines.
 func Effects() []effects.Effect {
-	return []effects.Effect{dns.New(), registrars.New(), netbox.New()}
+	images := image.New(func(g groups.Group, i groups.Image) image.Blueprint { return nixos.NewImage(g, i, standIn) })
+	return []effects.Effect{images, dns.New(), registrars.New(), netbox.New()}
 }

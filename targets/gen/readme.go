@@ -80,7 +80,11 @@ func methodTable(r *program.Registry) string {
 	row(&b, "method or effect", "verb", "what it does")
 	row(&b, "---", "---", "---")
 	for _, method := range r.Methods() {
-		for _, verb := range method.Verbs(groups.Local{}) {
+		verbs := method.Verbs(groups.Local{})
+		if len(verbs) == 0 {
+			verbs = method.Verbs(groups.External{}) // one that has no use for what Slipway boots
+		}
+		for _, verb := range verbs {
 			does := verb.Description + " the machine"
 			if !slices.ContainsFunc(method.Verbs(groups.External{}), func(v task.Verb) bool { return v.Name == verb.Name }) {
 				does += ", where Slipway booted it"

@@ -94,6 +94,33 @@ func TestEffectsFollowTheMachines(t *testing.T) {
 	assert.DeepEqual(t, alone.ssh.starts(), []string{"web"})
 }
 
+// preparation is an effect that comes before the machines of some methods.
+type preparation struct{ fakeEffect }
+
+func (preparation) Prepares(method, verb string) string {
+	if method == "tf" && verb == "apply" {
+		return "publish"
+	}
+	return ""
+}
+
+func TestWhatPreparesComesBeforeTheMachines(t *testing.T) {
+	w := &world{t: t, group: fmt.Sprintf("g%d", worlds.Add(1)), ssh: newFake("ssh")}
+	tf := newFake("tf")
+	g := group(w.group, []string{"ssh", "tf"}, machine("web"))
+	g.Effects = []string{"dns", "image"}
+	r, err := New([]groups.Group{g}, []methods.Method{w.ssh, tf}, noSystem,
+		fakeEffect{"dns", []string{"apply"}, tf, nil}, preparation{fakeEffect{"image", []string{"publish"}, tf, nil}})
+	assert.NilError(t, err)
+	w.registry = r
+	assert.NilError(t, w.run(t.Context(), nil, "tf-combined").err)
+	before(t, tf.seen(), "end image publish", "start web apply")
+	before(t, tf.seen(), "end web apply", "start dns apply")
+
+	assert.NilError(t, w.run(t.Context(), nil, "ssh-combined").err)
+	assert.DeepEqual(t, w.ssh.starts(), []string{"web"}) // which makes no machines and needs no image
+}
+
 func TestEffectsAreNotStartedAfterAFailure(t *testing.T) {
 	w := withEffects(t, machine("web"))
 	w.ssh.do = failing(map[string]report.Code{"web": report.Unhealthy})

@@ -4,14 +4,15 @@ import (
 	"reflect"
 	"slices"
 
+	"fediversity.eu/slipway/effects"
 	"fediversity.eu/slipway/internal/source"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/task"
 )
 
 // Members lists the programs that an aggregate runs: its verb on every machine
-// that has it, and for a combined one also its verb of every effect. Any other
-// program has none.
+// that has it, and for a combined one also its verb of every effect, or the one that
+// prepares for it. Any other program has none.
 func (r *Registry) Members(p Program) []Program {
 	if !p.Aggregate() {
 		return nil
@@ -31,7 +32,11 @@ func (r *Registry) Members(p Program) []Program {
 		return members
 	}
 	for _, effect := range r.effectsOf(group) {
-		if verb, ok := verbNamed(effect.Verbs(group), p.Verb); ok {
+		name := p.Verb
+		if preparer, ok := effect.(effects.Preparer); ok {
+			name = preparer.Prepares(method, name)
+		}
+		if verb, ok := verbNamed(effect.Verbs(group), name); ok {
 			members = append(members, effectProgram(group, effect, verb))
 		}
 	}

@@ -316,7 +316,8 @@ const destroy = "destroy"
 
 // edges lists, for each machine and effect of a group, what comes before it: what
 // a machine needs, and every internal machine before the published ones; every
-// machine before the effects, and each of these before the next.
+// machine before the effects, and each of these before the next, but for those that
+// prepare, which come before all machines.
 func edges(group groups.Group, standalone []effects.Effect, backwards bool) map[string][]string {
 	before := map[string][]string{}
 	add := func(machine, first string) {
@@ -327,13 +328,21 @@ func edges(group groups.Group, standalone []effects.Effect, backwards bool) map[
 			before[machine] = append(before[machine], first)
 		}
 	}
-	for i, effect := range standalone {
+	var followers []effects.Effect
+	for _, effect := range standalone {
+		if _, prepares := effect.(effects.Preparer); prepares {
+			for _, machine := range group.Machines {
+				add(machine.Name, effect.Name())
+			}
+			continue
+		}
 		for _, machine := range group.Machines {
 			add(effect.Name(), machine.Name)
 		}
-		for _, other := range standalone[:i] {
+		for _, other := range followers {
 			add(effect.Name(), other.Name())
 		}
+		followers = append(followers, effect)
 	}
 	all := allNeeds(group)
 	for _, machine := range group.Machines {

@@ -129,6 +129,9 @@ func (r *Registry) checkGroup(group groups.Group) []error {
 	machines := map[string]bool{}
 	for _, machine := range group.Machines {
 		faults = append(faults, r.checkMachine(what, machine)...)
+		if image := machine.Incus.Image; image != "" && !slices.ContainsFunc(group.Images, func(i groups.Image) bool { return i.Name == image }) {
+			faults = append(faults, fmt.Errorf("%s: machine %q: unknown image %q", what, machine.Name, image))
+		}
 		if machines[machine.Name] {
 			faults = append(faults, fmt.Errorf("%s: machine %q: declared twice", what, machine.Name))
 		}
@@ -170,6 +173,9 @@ func (r *Registry) checkMachine(what string, machine groups.Machine) []error {
 	}
 	if machine.Mount != nil {
 		faults = append(faults, in(what, machine.Mount.Check()))
+	}
+	if err := machine.Incus.Check(); err != nil {
+		faults = append(faults, fmt.Errorf("%s: on Incus: %w", what, err))
 	}
 	return append(faults, checkProbes(what, machine.Probes)...)
 }

@@ -26,20 +26,8 @@ func (s Suite) fetch(ctx context.Context, archive Archive, dir string) (debs []s
 	if err != nil {
 		return nil, "", err
 	}
-	if _, err := apt.run(ctx, "apt-get", "-q", "update"); err != nil {
-		return nil, "", err
-	}
-	install := append([]string{"-q", "-y", "-d", "--no-install-recommends", "install"}, names...)
-	if _, err := apt.run(ctx, "apt-get", install...); err != nil {
-		return nil, "", err
-	}
-	debs, err = filepath.Glob(filepath.Join(dir, "archives", "*.deb"))
-	if err != nil || len(debs) == 0 {
-		return nil, "", fmt.Errorf("download packages: nothing in %s", dir)
-	}
-	sort.Strings(debs)
-	if !s.Bootable() {
-		return debs, "", nil
+	if debs, err = apt.download(ctx, names); err != nil || !s.Bootable() {
+		return debs, "", err
 	}
 	depends, err := apt.run(ctx, "apt-cache", "depends", kernelPackage)
 	if err != nil {
@@ -57,6 +45,29 @@ func (s Suite) fetch(ctx context.Context, archive Archive, dir string) (debs []s
 		return nil, "", fmt.Errorf("download %s: %d files", newest, len(kernels))
 	}
 	return debs, kernels[0], nil
+}
+
+// Tree fills the empty folder dir with packages and all they depend on, unpacked and
+// not configured.
+func (s Suite) Tree(ctx context.Context, names []string, dir string) error {
+	archive, err := HostArchive(ctx, s)
+	if err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp(filepath.Dir(dir), ".apt-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	apt, err := newApt(ctx, s, archive, work)
+	if err != nil {
+		return err
+	}
+	debs, err := apt.download(ctx, names)
+	if err != nil {
+		return err
+	}
+	return unpack(ctx, debs, dir)
 }
 
 // apt is a configuration of apt that knows no installed package and can only
@@ -121,6 +132,23 @@ func aptConfig(dir, acquire string) string {
 		fmt.Fprintf(&text, "%s %q;\n", setting[0], setting[1])
 	}
 	return text.String()
+}
+
+// download fetches packages with all they depend on, and returns their files.
+func (a apt) download(ctx context.Context, names []string) ([]string, error) {
+	if _, err := a.run(ctx, "apt-get", "-q", "update"); err != nil {
+		return nil, err
+	}
+	install := append([]string{"-q", "-y", "-d", "--no-install-recommends", "install"}, names...)
+	if _, err := a.run(ctx, "apt-get", install...); err != nil {
+		return nil, err
+	}
+	debs, err := filepath.Glob(filepath.Join(a.dir, "archives", "*.deb"))
+	if err != nil || len(debs) == 0 {
+		return nil, fmt.Errorf("download packages: nothing in %s", a.dir)
+	}
+	sort.Strings(debs)
+	return debs, nil
 }
 
 // run runs one of apt's programs. Their own APT_CONFIG comes last, after the

@@ -74,6 +74,7 @@ let
         isSystemUser = flag "Whether it belongs to a service.";
         isNormalUser = flag "Whether it belongs to a person.";
         hashedPassword = maybe lib.types.str "The hash of the password.";
+        initialHashedPassword = maybe lib.types.str "The hash of the password that a new account starts with.";
         hashedPasswordFile = maybe lib.types.str "The file with the hash of the password.";
         openssh.authorizedKeys = keys;
       };

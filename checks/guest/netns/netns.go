@@ -1,4 +1,6 @@
-package guest
+// Package netns is work within the network name space of another process: of a test
+// machine's cable, or of a daemon that only its test may reach.
+package netns
 
 import (
 	"errors"
@@ -9,12 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// netns is a network name space of another process.
-type netns struct{ file *os.File }
+// Space is a network name space of another process.
+type Space struct{ file *os.File }
 
-// openNetns opens the network name space that a process lives in, which must
-// not be our own.
-func openNetns(pid int) (*netns, error) {
+// Open opens the network name space that a process lives in, which must not be our
+// own.
+func Open(pid int) (*Space, error) {
 	file, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
 	if err != nil {
 		return nil, err
@@ -30,12 +32,12 @@ func openNetns(pid int) (*netns, error) {
 		_ = file.Close()
 		return nil, err
 	}
-	return &netns{file}, nil
+	return &Space{file}, nil
 }
 
-// do calls f on a thread in the name space: sockets that it makes and children
+// Do calls f on a thread in the name space: sockets that it makes and children
 // that it starts live there.
-func (n *netns) do(f func() error) error {
+func (n *Space) Do(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
@@ -63,4 +65,5 @@ func (n *netns) do(f func() error) error {
 	return <-done
 }
 
-func (n *netns) close() { _ = n.file.Close() }
+// Close forgets the name space, which lives as long as its processes.
+func (n *Space) Close() { _ = n.file.Close() }

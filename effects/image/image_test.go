@@ -1,0 +1,184 @@
+package image
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+	"gotest.tools/v3/fs"
+
+	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/internal/incus"
+	"fediversity.eu/slipway/targets/report"
+	"fediversity.eu/slipway/targets/task"
+)
+
+func TestFaultsOfDeclarations(t *testing.T) {
+	err := New(nil).Check(groups.Group{Images: []groups.Image{{Name: "Base", Modules: []string{"x"}}, {Name: "base"}, {Name: "base", Modules: []string{"x"}}}})
+	for _, text := range []string{`image "Base": its name`, `image "base": no NixOS module`, `image "base": declared twice`} {
+		assert.Check(t, cmp.ErrorContains(err, text))
+	}
+	assert.NilError(t, New(nil).Check(groups.Group{Images: []groups.Image{{Name: "base", Modules: []string{"x"}}}}))
+	assert.Assert(t, cmp.Len(New(nil).Verbs(groups.Group{}), 0))
+}
+
+func TestWhatComesBeforeMachines(t *testing.T) {
+	for _, c := range []struct{ method, verb, want string }{
+		{"tf-incus", task.Apply, publish}, {"tf-incus-operator", "plan", plan}, {"tf-incus", "destroy", ""}, {"ssh", task.Apply, ""}, {"tf", task.Apply, ""},
+	} {
+		assert.Equal(t, (*Effect)(nil).Prepares(c.method, c.verb), c.want)
+	}
+}
+
+func TestThePartsOfAnImageWhereverNixOSPutsThem(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files []fs.PathOp
+		vm    bool
+		root  string // empty is an error
+	}{
+		{"a squashfs in a folder", []fs.PathOp{fs.WithDir("root", fs.WithFile("nixos-lxc-image-x86_64-linux.squashfs", ""))}, false, "root/nixos-lxc-image-x86_64-linux.squashfs"},
+		{"a squashfs that is a file", []fs.PathOp{fs.WithFile("root", "")}, false, "root"},
+		{"a tar archive", []fs.PathOp{fs.WithDir("root", fs.WithDir("tarball", fs.WithFile("x.tar.xz", "")))}, false, "root/tarball/x.tar.xz"},
+		{"a disk", []fs.PathOp{fs.WithDir("root", fs.WithFile("nixos.qcow2", ""))}, true, "root/nixos.qcow2"},
+		{"no disk", []fs.PathOp{fs.WithDir("root", fs.WithFile("nixos.squashfs", ""))}, true, ""},
+		{"two disks", []fs.PathOp{fs.WithDir("root", fs.WithFile("a.qcow2", ""), fs.WithFile("b.qcow2", ""))}, true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := fs.NewDir(t, "image", append(c.files, fs.WithDir("metadata", fs.WithDir("tarball", fs.WithFile("nixos.tar.xz", ""))))...)
+			f, err := find(dir.Path(), c.vm)
+			if c.root == "" {
+				assert.Assert(t, err != nil)
+				return
+			}
+			assert.NilError(t, err)
+			assert.Equal(t, f.Root, dir.Join(c.root))
+			assert.Equal(t, f.Metadata, dir.Join("metadata/tarball/nixos.tar.xz"))
+		})
+	}
+}
+
+// archive is a tar archive of files with their texts, in this order.
+func archive(t *testing.T, files ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	pack := tar.NewWriter(&out)
+	for i := 0; i < len(files); i += 2 {
+		assert.NilError(t, pack.WriteHeader(&tar.Header{Name: files[i], Mode: 0o600, Size: int64(len(files[i+1]))}))
+		_, err := pack.Write([]byte(files[i+1]))
+		assert.NilError(t, err)
+	}
+	assert.NilError(t, pack.Close())
+	return out.Bytes()
+}
+
+func TestEmptyPasswords(t *testing.T) {
+	const locked, empty = "root:!:1::::::\n", "bin:*:1::::::\nroot::1::::::\n"
+	for _, c := range []struct {
+		name  string
+		files []string
+		open  bool
+	}{
+		{"locked", []string{"./etc/shadow", locked}, false},
+		{"empty", []string{"etc/shadow", empty}, true},
+		{"empty in passwd", []string{"/etc/passwd", "root::0:0::/root:/bin/sh\n"}, true},
+		{"in shadow, as passwd says", []string{"etc/passwd", "root:x:0:0::/root:/bin/sh\n", "etc/shadow", locked}, false},
+		{"the last of two counts", []string{"etc/shadow", empty, "etc/shadow", locked}, false},
+		{"somebody else's", []string{"etc/shadow", "bin::1::::::\n" + locked}, false},
+		{"none", []string{"nix/store/x", ""}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var zipped bytes.Buffer
+			zip := gzip.NewWriter(&zipped)
+			_, err := zip.Write(archive(t, c.files...))
+			assert.NilError(t, err)
+			assert.NilError(t, zip.Close())
+			encoder, err := zstd.NewWriter(nil)
+			assert.NilError(t, err)
+			for name, text := range map[string][]byte{
+				"root.tar": archive(t, c.files...), "root.tar.gz": zipped.Bytes(), "root.tar.zst": encoder.EncodeAll(archive(t, c.files...), nil),
+			} {
+				path := filepath.Join(t.TempDir(), name)
+				assert.NilError(t, os.WriteFile(path, text, 0o600))
+				err := guard(t.Context(), incus.Files{Root: path})
+				if c.open {
+					assert.Equal(t, report.CodeOf(err), report.Refused, name)
+				} else {
+					assert.NilError(t, err, name)
+				}
+			}
+		})
+	}
+	path := filepath.Join(t.TempDir(), "nixos.qcow2")
+	assert.NilError(t, os.WriteFile(path, nil, 0o600))
+	assert.NilError(t, guard(t.Context(), incus.Files{Root: path}), "a disk is the evaluation's to judge")
+}
+
+func TestStreams(t *testing.T) {
+	dir := fs.NewDir(t, "image", fs.WithFile("metadata.tar.xz", "meta"), fs.WithFile("nixos.qcow2", "disk"))
+	r := &run{group: groups.Group{Name: "operator"}}
+	b := built{
+		Image: groups.Image{Name: "vm", Description: "a machine", VM: true}, Files: incus.Files{Metadata: dir.Join("metadata.tar.xz"), Root: dir.Join("nixos.qcow2"), VM: true},
+	}
+	var err error
+	b.Fingerprint, err = b.Files.Fingerprint()
+	assert.NilError(t, err)
+	to := filepath.Join(t.TempDir(), "streams")
+	s, err := openStreams(to)
+	assert.NilError(t, err)
+	assert.Assert(t, !s.has(r.product(b), b))
+	assert.NilError(t, s.add(t.Context(), r.product(b), r.moving(b), b, time.Date(2026, 11, 30, 1, 2, 3, 0, time.UTC)))
+	assert.NilError(t, s.write())
+
+	s, err = openStreams(to)
+	assert.NilError(t, err)
+	assert.Assert(t, s.has(r.product(b), b))
+	text, err := os.ReadFile(filepath.Join(to, catalogFile))
+	assert.NilError(t, err)
+	var read map[string]any
+	assert.NilError(t, json.Unmarshal(text, &read))
+	for _, part := range []string{
+		`"operator:vm:amd64:vm"`, `"aliases": "operator/vm"`, `"20261130_010203"`, `"ftype": "disk-kvm.img"`, `"secureboot": "false"`,
+		`"combined_disk-kvm-img_sha256": "` + b.Fingerprint + `"`, `"path": "images/operator/vm/amd64/vm/20261130_010203/disk-kvm.img"`,
+	} {
+		assert.Check(t, cmp.Contains(string(text), part))
+	}
+	disk, err := os.ReadFile(filepath.Join(to, "images/operator/vm/amd64/vm/20261130_010203/disk-kvm.img"))
+	assert.NilError(t, err)
+	assert.Equal(t, string(disk), "disk")
+	index, err := os.ReadFile(filepath.Join(to, indexFile))
+	assert.NilError(t, err)
+	assert.Check(t, cmp.Contains(string(index), `"operator:vm:amd64:vm"`))
+
+	// A newer one stands beside it.
+	newer := b
+	newer.Fingerprint = "other"
+	assert.NilError(t, s.add(t.Context(), r.product(b), r.moving(b), newer, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)))
+	assert.Assert(t, s.has(r.product(b), b) && s.has(r.product(b), newer))
+}
+
+func TestAFolderThatIsNoStreamIsLeftAlone(t *testing.T) {
+	dir := fs.NewDir(t, "streams", fs.WithDir("streams", fs.WithDir("v1", fs.WithFile("images.json", "<html>"))))
+	_, err := openStreams(dir.Path())
+	assert.Equal(t, report.CodeOf(err), report.Refused)
+}
+
+func TestACopyThatIsCutOffLeavesNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	dir := t.TempDir()
+	_, _, err := write(ctx, bytes.NewReader([]byte("half")), filepath.Join(dir, "file"))
+	assert.ErrorIs(t, err, context.Canceled)
+	entries, err := os.ReadDir(dir)
+	assert.NilError(t, err)
+	assert.Assert(t, cmp.Len(entries, 0))
+}

@@ -1,0 +1,136 @@
+package incus
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/json"
+	"encoding/pem"
+	"strings"
+	"testing"
+
+	xssh "golang.org/x/crypto/ssh"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+	"gotest.tools/v3/golden"
+
+	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/methods/tofu"
+	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/report"
+)
+
+const loginKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGmaQBFTlBvZ4lBQCfnYqdSXwBNVY0hNpTWvSLXp3ldw"
+
+// machineOf is a machine with coordinates as their defaults are.
+func machineOf(where groups.Instance) *machine {
+	m := &machine{deployment: methods.Deployment{
+		Group: groups.Group{Name: "operator"}, Machine: groups.Machine{Name: "db", Incus: where},
+	}}
+	m.server.Project, m.server.Address = "tenant", "https://hv1.example.org:8443"
+	m.keys.Network, m.keys.Pool, m.keys.LoginKeys = "incusbr0", "default", env.Lines{loginKey}
+	return m
+}
+
+// written is the configuration of a machine, indented.
+func written(t *testing.T, m *machine, there ...int) string {
+	t.Helper()
+	p, err := m.plan()
+	assert.NilError(t, err)
+	things := m.things(p)
+	var found []thing
+	for _, n := range there {
+		found = append(found, things[n])
+	}
+	text, err := m.configuration(things, found)
+	assert.NilError(t, err)
+	var out bytes.Buffer
+	assert.NilError(t, json.Indent(&out, text, "", "  "))
+	return out.String() + "\n"
+}
+
+func TestAContainerWithDataThatStays(t *testing.T) {
+	m := machineOf(groups.Instance{CPU: 2, MemoryMiB: 1024, DiskMiB: 8192, Volumes: []groups.Volume{{Name: "data", Path: "/var/lib", Keep: true}}})
+	text := written(t, m, 0)
+	golden.Assert(t, text, "container.json.golden")
+	for _, part := range []string{`"ignore_changes"`, `"destroy": false`, `"to": "incus_storage_volume.db-data"`} {
+		assert.Check(t, cmp.Contains(text, part))
+	}
+	assert.Equal(t, m.Placement(), "incus-container")
+}
+
+func TestAVirtualMachineWithItsSurroundings(t *testing.T) {
+	m := machineOf(groups.Instance{VM: true, Volumes: []groups.Volume{{Name: "data", SizeMiB: 1024}}})
+	m.keys.Makes, m.keys.IPv4 = env.Names{"project", "network"}, "10.97.0.7"
+	m.keys.Bridge = `{"ipv4.address":"10.97.0.1/24"}`
+	text := written(t, m)
+	golden.Assert(t, text, "vm.json.golden")
+	for _, part := range []string{`"security.secureboot": "false"`, `"type": "agent"`, `"content_type": "block"`, `"ipv4.address": "10.97.0.7"`} {
+		assert.Check(t, cmp.Contains(text, part))
+	}
+	assert.Equal(t, m.Placement(), "incus-vm")
+}
+
+func TestCoordinatesWinOverTheDeclaration(t *testing.T) {
+	m := machineOf(groups.Instance{
+		Config:  map[string]string{"limits.cpu": "1", "boot.autostart": "false"},
+		Devices: []groups.Device{{Name: "gpu", Type: "gpu", Properties: map[string]string{"id": "0"}}},
+	})
+	m.keys.Config, m.keys.Devices = `{"limits.cpu":"4"}`, `{"gpu":{"type":"none"}}`
+	p, err := m.plan()
+	assert.NilError(t, err)
+	assert.Equal(t, p.config["limits.cpu"], "4")
+	assert.Equal(t, p.config["boot.autostart"], "false")
+	assert.Equal(t, p.config[mark], "operator-db")
+	assert.DeepEqual(t, p.devices[1], device{"gpu", "none", map[string]string{}})
+	assert.Equal(t, p.image, "operator/base")
+}
+
+func TestTheKeyThatOpensANewMachineIsThatOfTheLogin(t *testing.T) {
+	m := machineOf(groups.Instance{})
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	assert.NilError(t, err)
+	block, err := xssh.MarshalPrivateKey(private, "")
+	assert.NilError(t, err)
+	m.keys.LoginKeys, m.login.Key = nil, env.NewSecret(string(pem.EncodeToMemory(block)))
+	p, err := m.plan()
+	assert.NilError(t, err)
+	assert.Assert(t, strings.HasPrefix(p.login[0], "ecdsa-sha2-nistp256 "))
+	assert.Assert(t, !strings.Contains(written(t, m), "PRIVATE"))
+}
+
+func TestNothingInCoordinatesIsEvaluated(t *testing.T) {
+	m := machineOf(groups.Instance{})
+	m.keys.Config, m.keys.LoginKeys = `{"user.note":"${file(\"/etc/shadow\")} %{ if true }"}`, env.Lines{loginKey + " ${path.module}"}
+	text := written(t, m)
+	assert.Check(t, cmp.Contains(text, `"$${file(\"/etc/shadow\")} %%{ if true }"`))
+	assert.Check(t, cmp.Contains(text, "$${path.module}"))
+}
+
+func TestFaultsOfCoordinates(t *testing.T) {
+	m := machineOf(groups.Instance{})
+	m.keys.Network, m.keys.Pool, m.keys.IPv4 = "a network", "-", "fe80::1"
+	m.keys.Makes, m.server.Project = env.Names{"project", "moon"}, "default"
+	m.keys.Config, m.keys.Devices, m.keys.Bridge, m.keys.LoginKeys = "[]", `{"x":{"path":"/"}}`, "1", env.Lines{"nonsense"}
+	_, err := m.plan()
+	assert.Equal(t, report.CodeOf(err), report.Usage)
+	for _, text := range []string{
+		"INCUS_NETWORK: ", "INCUS_POOL: ", "INCUS_IPV4: ", `INCUS_MAKES: "moon"`, "INCUS_MAKES: the project default",
+		"INCUS_CONFIG: ", "INCUS_DEVICES: x has no type", "INCUS_NETWORK_CONFIG: ", "INCUS_LOGIN_KEYS: ",
+	} {
+		assert.Check(t, cmp.ErrorContains(err, text))
+	}
+	m = machineOf(groups.Instance{})
+	m.keys.LoginKeys, m.login.Agent = nil, "/run/agent"
+	_, err = m.plan()
+	assert.ErrorContains(t, err, "nobody could log in")
+}
+
+func TestVerbsReadWhatTheyNeed(t *testing.T) {
+	m := machineOf(groups.Instance{})
+	for verb, want := range map[string]int{tofu.Apply: 2, tofu.Destroy: 2, tofu.Validate: 5, tofu.Show: 1, tofu.ForceUnlock: 0} {
+		assert.Check(t, cmp.Len(m.Keys(verb), want), verb)
+	}
+}

@@ -43,6 +43,8 @@ func factsOf(r *report.Record) []fact {
 	}
 	f.code("ran before", r.Running)
 	f.source(r.Source)
+	f.code("layers", report.Layers(r.Layers)...)
+	f.code("addresses", r.Addresses...)
 	if r.Copied != nil {
 		f.say("copied", plural(r.Copied.Paths, "path")+", "+size(r.Copied.Bytes))
 	}
@@ -55,6 +57,9 @@ func factsOf(r *report.Record) []fact {
 		f.code("runs again", back.To)
 	}
 	f.plan(r.Plan)
+	if i := r.Inventory; i != nil {
+		f.say("inventory", fmt.Sprintf("%d to create, %d to change, %d to delete", i.Create, i.Change, i.Delete))
+	}
 	f.state(r.State)
 	return f
 }

@@ -12,8 +12,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"fediversity.eu/slipway/internal/setup"
 	"fediversity.eu/slipway/internal/toolchain"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
@@ -142,6 +144,11 @@ func (r *Run) All(ctx context.Context) error {
 	t.print(r.Log)
 	_, _ = fmt.Fprintln(r.Out, t.line())
 	return t.err(err)
+}
+
+// Setup installs what the checks need, beside what programs need.
+func (r *Run) Setup(ctx context.Context) error {
+	return setup.Run(ctx, r.Environment, r.Log, slices.Concat(setup.Parts(), setup.CheckParts()))
 }
 
 // One runs one of the checks on machines.

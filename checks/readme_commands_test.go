@@ -75,7 +75,7 @@ func TestReadmeCommands(t *testing.T) {
 		assert.NilError(t, err)
 		ci, err := os.ReadFile(filepath.Join(module, ".ci", "run"))
 		assert.NilError(t, err)
-		const second = "go tool mage setup checks:all"
+		const second = "go tool mage checks:setup checks:all"
 		assert.Assert(t, strings.Contains(string(text), "```sh\n"+second+"\n```"))
 		assert.Assert(t, strings.HasSuffix(string(ci), "exec "+second+"\n"))
 	})

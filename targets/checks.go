@@ -22,6 +22,7 @@ func checkTasks() []front.Task {
 	}
 	tasks := []front.Task{
 		task("all", "runs every test, linter and check", (*checks.Run).All),
+		task("setup", "installs what setup does, and what the checks need", (*checks.Run).Setup),
 		task("lint", "runs the linters", (*checks.Run).Lint),
 		task("bench", "measures what a user waits for, beside something to compare it with", (*checks.Run).Bench),
 	}
@@ -36,6 +37,9 @@ type Checks mg.Namespace
 
 // All runs every test, linter and check.
 func (Checks) All(ctx context.Context) error { return run(ctx, "checks-all") }
+
+// Setup installs what setup does, and what the checks need.
+func (Checks) Setup(ctx context.Context) error { return run(ctx, "checks-setup") }
 
 // Lint runs the linters.
 func (Checks) Lint(ctx context.Context) error { return run(ctx, "checks-lint") }

@@ -11,7 +11,7 @@ type Part struct {
 	Services []string
 }
 
-// Parts lists everything, by name and version.
+// Parts lists what programs and the machines of dev need, by name and version.
 func Parts() []Part {
 	return []Part{
 		{Package: "nix-bin", Minimum: "2.8", Program: "nix-store", Why: "evaluates and builds systems"},
@@ -23,6 +23,14 @@ func Parts() []Part {
 		{Package: "debian-archive-keyring", Minimum: "2021", Why: "proves that a test machine's packages are Debian's"},
 		{Package: "systemd-container", Minimum: "249", Program: "systemd-nspawn", Why: "runs test containers"},
 		{Package: "iproute2", Minimum: "5.10", Program: "ip", Why: "makes networks of test containers"},
+		{Package: "git", Minimum: "1:2.32", Program: "git", Why: "fetches module sources; in tests it builds a second state backend"},
+		{Package: "python3-venv", Minimum: "3.10", Program: "python3", Why: "is what OctoDNS, which writes zones, runs in"},
+	}
+}
+
+// CheckParts lists what the checks need as well.
+func CheckParts() []Part {
+	return []Part{
 		{Package: "openssh-client", Minimum: "1:8.4", Program: "ssh", Why: "is what our ssh is measured against"},
 		{
 			Package: "openssh-server", Minimum: "1:8.4", Program: "sshd", Why: "is the other side in tests, on loopback",
@@ -36,11 +44,9 @@ func Parts() []Part {
 		{Package: "csh", Minimum: "20110502", Program: "csh", Why: "is another one"},
 		{Package: "dash", Minimum: "0.5", Program: "dash", Why: "is another one"},
 		{Package: "chromium", Minimum: "115", Program: "chromium", Why: "opens pages about runs, in tests"},
-		{Package: "git", Minimum: "1:2.32", Program: "git", Why: "fetches module sources; in tests it builds a second state backend"},
 		{Package: "rsync", Minimum: "3.2", Program: "rsync", Why: "copies what a pipeline works on, in tests"},
-		{Package: "gcc", Minimum: "4:10", Program: "gcc", Why: "is another part of that"},
+		{Package: "gcc", Minimum: "4:10", Program: "gcc", Why: "builds a second state backend, in tests"},
 		{Package: "libc6-dev", Minimum: "2.31", Why: "is another part of that"},
-		{Package: "python3-venv", Minimum: "3.10", Program: "python3", Why: "is what OctoDNS, which writes zones, runs in"},
 		{
 			Package: "bind9", Minimum: "1:9.16", Program: "named", Why: "is a name server in tests, on loopback",
 			Services: []string{"named.service"},

@@ -16,9 +16,9 @@ import (
 	"fediversity.eu/slipway/targets/report"
 )
 
-// Run installs the parts that are missing or too old.
-func Run(ctx context.Context, environment env.Environment, log *report.Log) error {
-	h := host{env: environment.Child(map[string]string{"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}), log: log}
+// Run installs those of the parts that are missing or too old.
+func Run(ctx context.Context, environment env.Environment, log *report.Log, parts []Part) error {
+	h := host{parts: parts, env: environment.Child(map[string]string{"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}), log: log}
 	if _, err := child.Find("dpkg-query", h.env); err != nil {
 		return h.elsewhere()
 	}
@@ -27,7 +27,7 @@ func Run(ctx context.Context, environment env.Environment, log *report.Log) erro
 		return err
 	}
 	if len(missing) == 0 {
-		log.Infof("everything is there: %d packages", len(Parts()))
+		log.Infof("everything is there: %d packages", len(parts))
 		return nil
 	}
 	log.Infof("installing %d Debian packages:", len(missing))
@@ -51,14 +51,15 @@ func Run(ctx context.Context, environment env.Environment, log *report.Log) erro
 
 // host is where things get installed.
 type host struct {
-	env []string
-	log *report.Log
+	parts []Part
+	env   []string
+	log   *report.Log
 }
 
 // elsewhere is what can be said on a host without dpkg.
 func (h host) elsewhere() error {
 	var missing []Part
-	for _, part := range Parts() {
+	for _, part := range h.parts {
 		if part.Program == "" {
 			continue
 		}
@@ -80,7 +81,7 @@ func (h host) elsewhere() error {
 // missing lists the parts that are not installed, or too old.
 func (h host) missing(ctx context.Context) ([]Part, error) {
 	args := []string{"-W", "-f", "${Package} ${db:Status-Status} ${Version}\n"}
-	for _, part := range Parts() {
+	for _, part := range h.parts {
 		args = append(args, part.Package)
 	}
 	out, err := child.Command{Path: "dpkg-query", Args: args, Env: h.env}.Output(ctx)
@@ -95,7 +96,7 @@ func (h host) missing(ctx context.Context) ([]Part, error) {
 		}
 	}
 	var missing []Part
-	for _, part := range Parts() {
+	for _, part := range h.parts {
 		version, ok := versions[part.Package]
 		if !ok || !h.atLeast(ctx, version, part.Minimum) {
 			missing = append(missing, part)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ func on(t *testing.T, programs map[string]string) (said string, err error) {
 		assert.NilError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o755))
 	}
 	var out bytes.Buffer
-	err = Run(t.Context(), env.Map(map[string]string{"PATH": dir}), report.NewLog(report.Plain(&out)))
+	err = Run(t.Context(), env.Map(map[string]string{"PATH": dir}), report.NewLog(report.Plain(&out)), Parts())
 	return out.String(), err
 }
 
@@ -73,7 +74,7 @@ func TestElsewhereWhatIsMissingIsNamed(t *testing.T) {
 
 func TestPartsSayWhatTheyAreFor(t *testing.T) {
 	seen := map[string]bool{}
-	for _, part := range Parts() {
+	for _, part := range slices.Concat(Parts(), CheckParts()) {
 		assert.Assert(t, part.Package != "" && part.Minimum != "" && part.Why != "", "%+v", part)
 		assert.Assert(t, !seen[part.Package], "%s twice", part.Package)
 		seen[part.Package] = true

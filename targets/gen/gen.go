@@ -17,10 +17,10 @@ import (
 )
 
 // WideAbove is how many Mage targets a registry may have before only some of its
-// programs become targets: Mage compiles one function that mentions them all,
-// and the time for that grows with the square of their number (about 8 s at
-// 500, 15 s at 700, 50 s at 1 000). Programs without a target are run by their names all the
-// same.
+// programs become targets: Mage compiles one function that mentions them all, and
+// the time for that grows with the square of their number (about 8 s at 500, 50 s at
+// 1 000), once for every change of the magefile. Programs without a target are run
+// by their names all the same.
 const WideAbove = 700
 
 // header is the first line of a generated file, by which stale ones are found.

@@ -5,6 +5,8 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,9 +15,11 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/targets/catalog"
 	"fediversity.eu/slipway/targets/contract"
 	"fediversity.eu/slipway/targets/gen"
+	"fediversity.eu/slipway/targets/program"
 )
 
 func TestTheGeneratedFilesAreUpToDate(t *testing.T) {
@@ -140,4 +144,24 @@ func TestTasksAreNoPrograms(t *testing.T) {
 		names = append(names, task.Name)
 	}
 	assert.Assert(t, cmp.Contains(names, "setup"))
+}
+
+func TestNoGroupTakesANamespaceOfOurs(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	assert.NilError(t, err)
+	found := 0
+	for _, file := range files {
+		if strings.HasSuffix(file, "_gen.go") || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		assert.NilError(t, err)
+		for _, match := range regexp.MustCompile(`(?m)^type (\w+) mg\.Namespace`).FindAllSubmatch(text, -1) {
+			found++
+			name := strings.ToLower(string(match[1]))
+			_, err := program.New([]groups.Group{{Name: name}}, nil, nil)
+			assert.ErrorContains(t, err, `group "`+name+`": a reserved word`)
+		}
+	}
+	assert.Assert(t, found > 3)
 }

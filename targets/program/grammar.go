@@ -17,6 +17,9 @@ const wordInWords = "lower-case letters and digits in words joined by single hyp
 // reserved are the words that stand for sets of machines.
 var reserved = []string{string(All), string(Combined)}
 
+// ownSpaces are the namespaces of a magefile that are not groups.
+var ownSpaces = []string{"checks", "contract", "module", "pipeline", "programs"}
+
 func checkWord(what, name string) error {
 	if word.MatchString(name) {
 		return nil

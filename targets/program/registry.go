@@ -113,6 +113,9 @@ func (r *Registry) checkEffects(what string, group groups.Group) []error {
 func (r *Registry) checkGroup(group groups.Group) []error {
 	what := fmt.Sprintf("group %q", group.Name)
 	faults := []error{checkWord(what, group.Name)}
+	if slices.Contains(ownSpaces, group.Name) {
+		faults = append(faults, fmt.Errorf("%s: a reserved word, as are %s", what, strings.Join(ownSpaces, ", ")))
+	}
 	if group.Description == "" {
 		faults = append(faults, fmt.Errorf("%s: no description", what))
 	}

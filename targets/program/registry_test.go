@@ -31,6 +31,7 @@ func TestFaultsOfDeclarations(t *testing.T) {
 		want    string
 	}{
 		{"a group's name", []groups.Group{group("Operator", ways)}, both, `group "Operator": not a name`},
+		{"a group called like a namespace of ours", []groups.Group{group("contract", ways)}, both, `group "contract": a reserved word, as are checks, contract,`},
 		{"a group's description", []groups.Group{{Name: "operator", Methods: ways}}, both, `group "operator": no description`},
 		{"a group without a method", []groups.Group{group("operator", nil)}, both, `group "operator": no method`},
 		{"an unknown method", []groups.Group{group("operator", []string{"ssh", "tfi"})}, both, `group "operator": unknown method "tfi"; known are ssh, tf-incus`},

@@ -22,7 +22,7 @@ import (
 	"fediversity.eu/slipway/targets/env"
 )
 
-// block is a fenced block of the README.
+// block is a fenced block of the README, or of a page that it leads to.
 type block struct {
 	label string // what follows the language: "run", "file=fleet/fleet.go"
 	text  string
@@ -32,11 +32,15 @@ func readme(t *testing.T) []block {
 	t.Helper()
 	module, err := toolchain.Module()
 	assert.NilError(t, err)
-	text, err := os.ReadFile(filepath.Join(module, "README.md"))
+	pages, err := filepath.Glob(filepath.Join(module, "docs", "*.md"))
 	assert.NilError(t, err)
 	var blocks []block
-	for _, m := range regexp.MustCompile("(?ms)^```[a-z]+ ([^\n]+)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
-		blocks = append(blocks, block{label: m[1], text: m[2]})
+	for _, page := range append(pages, filepath.Join(module, "README.md")) {
+		text, err := os.ReadFile(page)
+		assert.NilError(t, err)
+		for _, m := range regexp.MustCompile("(?ms)^```[a-z]+ ([^\n]+)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+			blocks = append(blocks, block{label: m[1], text: m[2]})
+		}
 	}
 	return blocks
 }

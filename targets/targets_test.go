@@ -28,10 +28,10 @@ func TestTheGeneratedFilesAreUpToDate(t *testing.T) {
 	assert.NilError(t, gen.Check("..", ".", r))
 }
 
-func TestTheTablesOfTheReadmeAreUpToDate(t *testing.T) {
+func TestTheTablesOfTheProgramsAreUpToDate(t *testing.T) {
 	r, err := catalog.Registry()
 	assert.NilError(t, err)
-	assert.NilError(t, gen.CheckReadme("../README.md", r))
+	assert.NilError(t, gen.CheckTables("../docs/programs.md", r))
 }
 
 func TestTheModuleIsUpToDate(t *testing.T) {

@@ -1,5 +1,5 @@
 // Command generate writes the Mage namespaces of the declared groups, the tables
-// of the README, the contract that the example of a front-end has, and what the
+// of docs/programs.md, the contract that the example of a front-end has, and what the
 // flake reads. It is run by go generate in the folder of package targets.
 package main
 
@@ -30,7 +30,7 @@ func generate() error {
 		return err
 	}
 	return errors.Join(
-		gen.Write("..", ".", registry), gen.WriteReadme("../README.md", registry),
+		gen.Write("..", ".", registry), gen.WriteTables("../docs/programs.md", registry),
 		gen.WriteModule("../groups", registry),
 		gen.WriteContract("../examples/frontend/contract.json", registry, (*contract.Contract).Document),
 		gen.WriteContract("../nix/programs.json", registry, (*contract.Contract).ProgramsDocument),

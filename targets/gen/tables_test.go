@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/golden"
 )
 
-const marks = `# A README
+const marks = `# A document
 
 <!-- generated: groups -->
 what was here before
@@ -25,11 +25,11 @@ Between.
 The end.
 `
 
-func TestReadmeTables(t *testing.T) {
-	got, err := Readme([]byte(marks), small(t))
+func TestTables(t *testing.T) {
+	got, err := Tables([]byte(marks), small(t))
 	assert.NilError(t, err)
-	golden.Assert(t, string(got), "readme.golden")
-	again, err := Readme(got, small(t))
+	golden.Assert(t, string(got), "tables.golden")
+	again, err := Tables(got, small(t))
 	assert.NilError(t, err)
 	assert.Equal(t, string(again), string(got), "a second time changes nothing")
 	for line := range strings.SplitSeq(string(got), "\n") {
@@ -40,25 +40,25 @@ func TestReadmeTables(t *testing.T) {
 	}
 }
 
-func TestReadmeOfBadMarks(t *testing.T) {
+func TestTablesOfBadMarks(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"an unknown table", "<!-- generated: cats -->\n<!-- end -->", `no table is called "cats"; there are groups, methods and keys`},
 		{"no end", "<!-- generated: groups -->\ntext", `mark "<!-- generated: groups" is not closed`},
 		{"no line of its own", "<!-- generated: groups --> <!-- end -->", "is not closed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Readme([]byte(c.text), small(t))
+			_, err := Tables([]byte(c.text), small(t))
 			assert.ErrorContains(t, err, c.want)
 		})
 	}
 }
 
-func TestReadmeIsWrittenAndChecked(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "README.md")
+func TestTablesAreWrittenAndChecked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "programs.md")
 	assert.NilError(t, os.WriteFile(path, []byte(marks), 0o600))
-	assert.Error(t, CheckReadme(path, small(t)), "README.md: tables out of date: go generate ./... writes it anew")
-	assert.NilError(t, WriteReadme(path, small(t)))
-	assert.NilError(t, CheckReadme(path, small(t)))
-	assert.ErrorIs(t, CheckReadme(path+"x", small(t)), os.ErrNotExist)
-	assert.ErrorIs(t, WriteReadme(path+"x", small(t)), os.ErrNotExist)
+	assert.Error(t, CheckTables(path, small(t)), "programs.md: tables out of date: go generate ./... writes it anew")
+	assert.NilError(t, WriteTables(path, small(t)))
+	assert.NilError(t, CheckTables(path, small(t)))
+	assert.ErrorIs(t, CheckTables(path+"x", small(t)), os.ErrNotExist)
+	assert.ErrorIs(t, WriteTables(path+"x", small(t)), os.ErrNotExist)
 }

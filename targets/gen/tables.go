@@ -2,9 +2,9 @@ package gen
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,10 +14,10 @@ import (
 	"fediversity.eu/slipway/targets/task"
 )
 
-// Readme gives the text of a README with the tables between its marks
+// Tables gives the text of a document with the tables between its marks
 // ("<!-- generated: groups -->" to "<!-- end -->") written from a registry:
 // groups, methods, verbs and keys. A mark of another name is an error.
-func Readme(text []byte, r *program.Registry) ([]byte, error) {
+func Tables(text []byte, r *program.Registry) ([]byte, error) {
 	const begin, end = "<!-- generated: ", "<!-- end -->"
 	var out bytes.Buffer
 	for {
@@ -128,31 +128,31 @@ func keyTable(r *program.Registry) (string, error) {
 	return b.String(), nil
 }
 
-// WriteReadme brings the tables of a README up to date.
-func WriteReadme(path string, r *program.Registry) error {
+// WriteTables brings the tables of a document up to date.
+func WriteTables(path string, r *program.Registry) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	wanted, err := Readme(text, r)
+	wanted, err := Tables(text, r)
 	if err != nil || bytes.Equal(text, wanted) {
 		return err
 	}
 	return os.WriteFile(path, wanted, 0o644) //nolint:gosec // a document
 }
 
-// CheckReadme tells whether the tables of a README are up to date.
-func CheckReadme(path string, r *program.Registry) error {
+// CheckTables tells whether the tables of a document are up to date.
+func CheckTables(path string, r *program.Registry) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	wanted, err := Readme(text, r)
+	wanted, err := Tables(text, r)
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(text, wanted) {
-		return errors.New("README.md: tables out of date: go generate ./... writes it anew")
+		return fmt.Errorf("%s: tables out of date: go generate ./... writes it anew", filepath.Base(path))
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func sit(t *testing.T, s shellUnderTest, path string) {
 	x.see("first", "\nslipway_machine.web")
 	does("tofu validate", 0)
 	does("tofu apply", 4)
-	x.see("first", "the verb that does it is apply")
+	x.see("first", "without the word tofu before it, this does it: apply")
 	does("tofu state rm slipway_machine.web", 4)
 	assert.Equal(t, b.Get(t.Context()).Body, aState, "the state was changed")
 	does("tofu init", 0)

@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
-// notes is the file in the folder that remembers which binaries its links lead
-// to, one a line: links to any of them are ours, also when the binary has moved.
+// notes is the file in the folder that remembers, one a line, which binaries its
+// links lead to, by absolute path, and which links were made. Links of these names
+// to any of these binaries are ours, also when the binary has moved.
 const notes = ".slipway-apps"
 
 // Result is what Link did.
@@ -40,11 +41,12 @@ func Link(dir, binary string, names []string) (Result, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // programs for everybody's PATH
 		return r, fmt.Errorf("make the folder: %w", err)
 	}
-	ours, err := owned(dir)
+	before, err := recall(dir)
 	if err != nil {
 		return r, err
 	}
-	present, err := present(dir, append(ours, binary))
+	binaries := append(before.binaries, binary)
+	present, err := present(dir, binaries)
 	if err != nil {
 		return r, err
 	}
@@ -59,7 +61,7 @@ func Link(dir, binary string, names []string) (Result, error) {
 		return r, &ForeignError{Paths: foreign}
 	}
 	// Before the first link, so that a run that is cut off is known to the next.
-	if err := remember(dir, append(ours, binary)); err != nil {
+	if err := (made{binaries, slices.Concat(before.names, names)}).remember(dir); err != nil {
 		return r, err
 	}
 	wanted := map[string]bool{}
@@ -75,7 +77,7 @@ func Link(dir, binary string, names []string) (Result, error) {
 		r.Made++
 	}
 	for name, target := range present {
-		if target == "" || wanted[name] {
+		if target == "" || wanted[name] || !before.name(name) {
 			continue
 		}
 		err := os.Remove(filepath.Join(dir, name))
@@ -86,11 +88,11 @@ func Link(dir, binary string, names []string) (Result, error) {
 			return r, fmt.Errorf("remove the link of a program that is gone: %w", err)
 		}
 	}
-	return r, remember(dir, []string{binary})
+	return r, made{[]string{binary}, names}.remember(dir)
 }
 
-// present lists what is in a folder: of a link to one of ours where it leads, of
-// anything else nothing.
+// present lists what is in a folder: of a link to one of our binaries where it
+// leads, of anything else nothing.
 func present(dir string, ours []string) (map[string]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -109,18 +111,34 @@ func present(dir string, ours []string) (map[string]string, error) {
 	return all, nil
 }
 
-// owned lists the binaries that earlier runs linked to.
-func owned(dir string) ([]string, error) {
-	text, err := os.ReadFile(filepath.Join(dir, notes))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read which links are ours: %w", err)
-	}
-	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' }), nil
+// made is what the notes say of earlier runs.
+type made struct{ binaries, names []string }
+
+// name tells whether a run made the link of a name, or began to.
+func (m made) name(name string) bool {
+	return slices.Contains(m.names, name) || strings.HasPrefix(name, notes+"-")
 }
 
-func remember(dir string, binaries []string) error {
-	slices.Sort(binaries)
-	text := strings.Join(slices.Compact(binaries), "\n") + "\n"
+func recall(dir string) (made, error) {
+	var m made
+	text, err := os.ReadFile(filepath.Join(dir, notes))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return m, fmt.Errorf("read which links are ours: %w", err)
+	}
+	for line := range strings.SplitSeq(string(text), "\n") {
+		switch {
+		case filepath.IsAbs(line):
+			m.binaries = append(m.binaries, line)
+		case line != "":
+			m.names = append(m.names, line)
+		}
+	}
+	return m, nil
+}
+
+func (m made) remember(dir string) error {
+	lines := slices.Compact(slices.Sorted(slices.Values(slices.Concat(m.binaries, m.names))))
+	text := strings.Join(lines, "\n") + "\n"
 	err := replace(dir, notes, func(path string) error { return os.WriteFile(path, []byte(text), 0o644) }) //nolint:gosec // says nothing that the links do not
 	if err != nil {
 		return fmt.Errorf("note which links are ours: %w", err)

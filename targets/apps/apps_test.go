@@ -40,16 +40,17 @@ func TestLink(t *testing.T) {
 	// Of others, beside ours.
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600))
 	assert.NilError(t, os.Symlink("/srv/other", filepath.Join(dir, "other")))
+	assert.NilError(t, os.Symlink("/srv/one", filepath.Join(dir, "short")))
 	r, err = Link(dir, "/srv/one", []string{"b", "c"})
 	assert.NilError(t, err)
 	assert.Equal(t, r, Result{Made: 1, Kept: 1, Removed: 1})
-	assert.DeepEqual(t, listed(t, dir), []string{"b→/srv/one", "c→/srv/one", "notes.txt", "other→/srv/other"})
+	assert.DeepEqual(t, listed(t, dir), []string{"b→/srv/one", "c→/srv/one", "notes.txt", "other→/srv/other", "short→/srv/one"})
 
 	// The binary has moved.
 	r, err = Link(dir, "/srv/two", []string{"b"})
 	assert.NilError(t, err)
 	assert.Equal(t, r, Result{Made: 1, Removed: 1})
-	assert.DeepEqual(t, listed(t, dir), []string{"b→/srv/two", "notes.txt", "other→/srv/other"})
+	assert.DeepEqual(t, listed(t, dir), []string{"b→/srv/two", "notes.txt", "other→/srv/other", "short→/srv/one"})
 }
 
 func TestWhatIsForeignIsLeftAndNamed(t *testing.T) {
@@ -72,7 +73,7 @@ func TestARunThatWasCutOffIsGoneOnFrom(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Link(dir, "/srv/one", []string{"a", "b"})
 	assert.NilError(t, err)
-	assert.NilError(t, remember(dir, []string{"/srv/one", "/srv/two"}))
+	assert.NilError(t, made{[]string{"/srv/one", "/srv/two"}, []string{"a", "b", "d"}}.remember(dir))
 	assert.NilError(t, os.Symlink("/srv/two", filepath.Join(dir, notes+"-b"))) // not yet renamed
 	assert.NilError(t, os.Symlink("/srv/two", filepath.Join(dir, "d")))
 	r, err := Link(dir, "/srv/two", []string{"a", "b"})

@@ -23,7 +23,7 @@ func (f Front) binary(ctx context.Context) (string, error) {
 	if passing.MatchString(path) {
 		return "", report.Refuse("find this binary",
 			fmt.Errorf("%s is one that go or mage made for this run: %w", path, errPassing),
-			"build one that stays, as with go build -o bin/slipway, and call that; where Slipway is checked out, go tool mage apps does both")
+			"build one that stays, as with go build -o bin/slipway ./cmd/slipway, and call that; where Slipway is checked out, go tool mage apps does both")
 	}
 	return path, nil
 }

@@ -35,6 +35,11 @@ func (f Front) drawGraph(ctx context.Context, environment env.Environment, words
 	if err := environment.Load(ctx, env.For{Alone: true}, &keys); err != nil {
 		return &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err, Hint: "slipway help says what it takes"}
 	}
+	if keys.File != "" {
+		if err := report.Savable(string(keys.File)); err != nil {
+			return &report.Fault{Code: report.Usage, What: "read the coordinates", Why: fmt.Errorf("GRAPH_FILE: %w", err), Hint: "GRAPH_FILE names a file in a folder that is there"}
+		}
+	}
 	g, err := f.graphOf(words)
 	if err != nil {
 		return err

@@ -121,7 +121,7 @@ func TestMainOfABinary(t *testing.T) {
 		{"a graph of what is no record", []string{"slipway", "graph", "/dev/null"}, nil, 2, "=", []string{"read record: /dev/null"}},
 		{"a graph of two things", []string{"slipway", "graph", "a", "b"}, nil, 2, "=", []string{"one group, program or record at a time"}},
 		{"a graph in a form that is none", []string{"slipway", "graph"}, []string{"GRAPH_FORMAT=png"}, 2, "=", []string{"one of svg, dot"}},
-		{"a graph into no folder", []string{"slipway", "graph"}, []string{"GRAPH_FILE=/no/folder/graph.svg"}, 1, "=", []string{"write the graph"}},
+		{"a graph into no folder", []string{"slipway", "graph"}, []string{"GRAPH_FILE=/no/folder/graph.svg"}, 2, "=", []string{"GRAPH_FILE: "}},
 
 		{"all programs", []string{"slipway", "list"}, nil, 0, listed, nil},
 		{"programs that hold a word", []string{"slipway", "list", "web-apply"}, nil, 0, "=hosting-provider-ssh-web-apply           deploys hosting-provider's web by ssh: a machine\n", nil},

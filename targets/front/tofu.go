@@ -106,14 +106,14 @@ func (f Front) tofuCall(to io.Writer, name string, words []string) (program.Call
 	}
 	said := strings.Join(words, " ")
 	for _, c := range tofuCommands() {
-		rest, ok := strings.CutPrefix(said+" ", c.words+" ")
+		ok := strings.HasPrefix(said+" ", c.words+" ")
 		at := slices.IndexFunc(siblings, func(s program.Program) bool { return s.Verb == c.verb })
 		if !ok || at < 0 {
 			continue
 		}
 		sibling := siblings[at]
 		if !c.tells {
-			return refuse("tofu %s would go round the lock and the look at the state; the verb that does it is %s",
+			return refuse("tofu %s would go round the lock and the look at the state; without the word tofu before it, this does it: %s",
 				c.words, task.Verb{Name: c.verb, Arguments: registry.Arguments(sibling)}.Usage())
 		}
 		given := words[len(strings.Fields(c.words)):]
@@ -122,7 +122,7 @@ func (f Front) tofuCall(to io.Writer, name string, words []string) (program.Call
 			return refuse("tofu %s takes no %s here: what it reads are variables", c.words, given[i])
 		}
 		if len(given) > len(registry.Arguments(sibling)) {
-			return refuse("tofu %s takes no %s here", c.words, strings.TrimSpace(rest))
+			return refuse("tofu %s takes no %s here", c.words, strings.Join(given[len(registry.Arguments(sibling)):], " "))
 		}
 		return program.Call{Name: sibling.Name, Arguments: given}, nil
 	}

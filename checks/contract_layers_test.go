@@ -155,7 +155,7 @@ func TestContractLayersDecisions(t *testing.T) {
 						if o.code != report.Usage {
 							want := "machines operator; resources " + resources + "; effects " + effects
 							if pinned != "" {
-								want = "machines operator; resources " + resources + "; effects operator dns; effects provider registrars"
+								want = "machines operator; resources " + resources + "; effects operator dns; effects provider image,registrars,netbox"
 							}
 							assert.Equal(t, sidesOf(o.record), want)
 							assert.Assert(t, cmp.Regexp("layers: machines.* from the operator: "+w.pin+", tree "+o.record.Layers[0].Hash, o.stderr))

@@ -5,8 +5,10 @@
 // the program does not read, a secret that comes over the network, and a request
 // that lacks what is required, all before anything is started. What it starts
 // gets the variables of the request, the files of secrets, and a short fixed
-// list. Whoever builds upon it adds who may do what, and which paths a caller may
-// name: here everybody may who reaches the port, which is why it is on loopback.
+// list. Whoever builds upon it adds who may do what, and which variables a caller
+// may set: some name paths, and some what is run here (TOFU_PATH, the module
+// sources, what Go and pip fetch from). Here everybody may who reaches the port,
+// which is why it is on loopback, and a page of another site may not.
 //
 //	slipway contract > contract.json
 //	go build
@@ -49,6 +51,6 @@ func serve(address string, f frontend) error {
 	}
 	_, _ = fmt.Fprintf(os.Stdout, "http://%s/programs\n", listener.Addr())
 	// No WriteTimeout: a job answers for as long as it runs.
-	server := &http.Server{Handler: f.routes(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: time.Minute}
+	server := &http.Server{Handler: http.NewCrossOriginProtection().Handler(f.routes()), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: time.Minute}
 	return server.Serve(listener)
 }

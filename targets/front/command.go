@@ -29,7 +29,7 @@ func commands() []command {
 			func(f Front, words []string) report.Code { return f.list(os.Stdout, words) },
 		},
 		{"run", "NAME…", "run programs, by name or by Mage target", false, Front.runNamed},
-		{"check", "NAME…", "whether they would be accepted as the environment is; starts nothing", true, Front.check},
+		{"check", "NAME…", "whether they would be accepted as the environment is; changes nothing", true, Front.check},
 		{
 			"help", "NAME", "what a program does, which variables it reads, and how they are set", false,
 			func(f Front, words []string) report.Code { return f.help(os.Stdout, words) },
@@ -113,6 +113,12 @@ func Command(f Front, words ...string) error {
 		return &report.Exit{Code: code, Err: errors.New(code.String()), Told: true}
 	}
 	return nil
+}
+
+// explain says what the command is, called by a program of that name.
+func (c command) explain(to io.Writer, by string) report.Code {
+	_, _ = fmt.Fprintf(to, "%s\n%s\n", strings.TrimSpace(by+" "+c.name+" "+c.usage), c.description)
+	return report.Healthy
 }
 
 func usage(err error) report.Code {

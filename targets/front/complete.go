@@ -75,10 +75,37 @@ func (f Front) candidates(r *program.Registry, before []string, current string) 
 		return words(before[1:], tofuReads()...)
 	case "help":
 		return append(f.names(r, current), f.keys(current)...)
+	case "pipeline":
+		if len(before) == 1 {
+			return words(before, pipelineSystems()...)
+		}
+		return append(groupNames(r), aggregates(r)...)
+	case "module":
+		return groupNames(r)
+	case "graph":
+		return append(groupNames(r), f.names(r, current)...)
 	case "apps", "list", "man", "version":
 		return nil
 	}
 	return f.names(r, current)
+}
+
+func groupNames(r *program.Registry) []candidate {
+	var list []candidate
+	for _, group := range r.Groups() {
+		list = append(list, candidate{group.Name, group.Description})
+	}
+	return list
+}
+
+func aggregates(r *program.Registry) []candidate {
+	var list []candidate
+	for _, p := range r.Programs() {
+		if p.Aggregate() {
+			list = append(list, candidate{p.Name, p.Description})
+		}
+	}
+	return list
 }
 
 // words are those that may stand in the first place after a command.
@@ -125,12 +152,11 @@ func (f Front) targets(r *program.Registry) []candidate {
 		list = append(list, candidate{t.Target(), t.Description})
 	}
 	for _, c := range commands() {
-		switch {
-		case c.name == "contract":
-			for _, part := range []string{"programs", "keys", "schema"} {
-				list = append(list, candidate{c.name + ":" + part, c.description})
-			}
-		case c.mage:
+		parts := map[string][]string{"contract": {"programs", "keys", "schema"}, "pipeline": pipelineSystems()}[c.name]
+		for _, part := range parts {
+			list = append(list, candidate{c.name + ":" + part, c.description})
+		}
+		if c.mage && len(parts) == 0 {
 			list = append(list, candidate{c.name, c.description})
 		}
 	}

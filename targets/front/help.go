@@ -18,7 +18,7 @@ import (
 
 const exitCodes = `Exit codes: 0 healthy or done, 1 failed, 2 unknown program or bad coordinates,
 3 deployed but unhealthy, 4 refused and nothing changed, 5 unknown, 6 reboot
-needed, 75 busy, 130 and 143 interrupted.
+needed, or changes that a plan found, 75 busy, 130 and 143 interrupted.
 `
 
 // overview says what the binary takes.

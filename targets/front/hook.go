@@ -42,9 +42,8 @@ func Hook(f Front) {
 	}
 	names := os.Args[1:]
 	if c, words, ok := asCommand(names); ok {
-		if bool(m.Help) {
-			_, _ = fmt.Fprintf(os.Stdout, "mage %s %s\n%s\n", c.name, c.usage, c.description)
-			os.Exit(0) //nolint:forbidigo // instead of Mage's main
+		if bool(m.Help) || wantsHelp(words) {
+			os.Exit(int(c.explain(os.Stdout, "mage"))) //nolint:forbidigo // instead of Mage's main
 		}
 		os.Exit(int(c.run(f, words))) //nolint:forbidigo // instead of Mage's main
 	}

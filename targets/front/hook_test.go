@@ -31,7 +31,7 @@ func TestHookOfAMagefile(t *testing.T) {
 		{"a command in any case", []string{"Contract:Schema"}, nil, 0, `"title": "Contract of Slipway's programs`, nil},
 		{"a command with a name", []string{"check", "hostingProvider:sshDb"}, nil, 2, "=", []string{"FAKE_HOST: missing"}},
 		{"a command of the binary alone", []string{"schema", "record"}, nil, leftToMage, "=", nil},
-		{"help of a command", []string{"check"}, []string{"MAGEFILE_HELP=1"}, 0, "=mage check NAME…\nwhether they would be accepted as the environment is; starts nothing\n", nil},
+		{"help of a command", []string{"check"}, []string{"MAGEFILE_HELP=1"}, 0, "=mage check NAME…\nwhether they would be accepted as the environment is; changes nothing\n", nil},
 		{"a listing with a command is Mage's", []string{"check"}, []string{"MAGEFILE_LIST=1"}, leftToMage, "=", nil},
 		{"an unknown target of a group", []string{"hostingProvider:sshWbe"}, nil, 2, "=", []string{"close are hostingProvider:sshWeb"}},
 		{"a known and an unknown one", []string{"hostingProvider:sshWeb", "hostingProvider:typo"}, nil, 2, "=", []string{`unknown program "hostingProvider:typo"`}},

@@ -37,10 +37,17 @@ func Main(f Front, args []string) report.Code {
 			})
 		}
 	}
+	if linked(name) && f.ours([]string{name}) {
+		// A link of a program that is gone is no other command.
+		return f.runNamed([]string{name})
+	}
 	if len(words) == 0 {
 		return f.help(os.Stdout, nil)
 	}
 	if c, ok := commandOf(words[0]); ok {
+		if wantsHelp(words[1:]) {
+			return c.explain(os.Stdout, "slipway")
+		}
 		return c.run(f, words[1:])
 	}
 	if strings.HasPrefix(words[0], "-") {
@@ -58,6 +65,12 @@ func (f Front) runNamed(words []string) report.Code {
 		return usage(errors.New("run: no program named"))
 	}
 	return f.call(context.Background(), env.Process(), f.asked(words))
+}
+
+// linked tells whether the binary was called by another name than its own.
+func linked(name string) bool {
+	path, err := os.Executable()
+	return err == nil && filepath.Base(path) != name
 }
 
 func wantsHelp(words []string) bool {

@@ -141,7 +141,10 @@ func TestMainOfABinary(t *testing.T) {
 		{"called by its name for help", []string{"hosting-provider-ssh-web", "--help"}, nil, 0, "(mage hostingProvider:sshWebApply)", nil},
 		{"called by its name with a word", []string{"hosting-provider-ssh-web", "plan"}, nil, 2, "=", []string{"hosting-provider-ssh-web takes no arguments"}},
 		{"called by its name, and refused", []string{"hosting-provider-ssh-web-refuse"}, nil, 4, "=", []string{"error: deploy"}},
-		{"called by a name of nobody", []string{"hosting-provider-ssh-wbe", "list", "web-apply"}, nil, 0, "hosting-provider-ssh-web-apply", nil},
+		{"called by the name of a program that is gone", []string{"hosting-provider-ssh-wbe"}, nil, 2, "=", []string{`unknown program "hosting-provider-ssh-wbe"; close are hosting-provider-ssh-web`}},
+		{"called so, with a word that is a command", []string{"hosting-provider-ssh-wbe", "list", "web-apply"}, nil, 2, "=", []string{"unknown program"}},
+		{"called by another name", []string{"anything", "list", "web-apply"}, nil, 0, "hosting-provider-ssh-web-apply", nil},
+		{"help of a command", []string{"slipway", "apps", "--help"}, nil, 0, "=slipway apps DIR\nmake DIR hold a link for each program: an executable of exactly its name\n", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

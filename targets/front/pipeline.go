@@ -2,22 +2,29 @@ package front
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/pipeline"
 	"fediversity.eu/slipway/targets/report"
 )
 
+// systems write pipelines, by the names of the CI systems.
+var systems = map[string]func(*pipeline.Pipeline) ([]byte, error){
+	"gitlab": (*pipeline.Pipeline).GitLab, "github": (*pipeline.Pipeline).GitHub, "forgejo": (*pipeline.Pipeline).Forgejo,
+}
+
+func pipelineSystems() []string { return slices.Sorted(maps.Keys(systems)) }
+
 // pipeline prints the graph of a group for a CI system.
 func (f Front) pipeline(words []string) report.Code {
-	systems := map[string]func(*pipeline.Pipeline) ([]byte, error){
-		"gitlab": (*pipeline.Pipeline).GitLab, "github": (*pipeline.Pipeline).GitHub, "forgejo": (*pipeline.Pipeline).Forgejo,
-	}
 	const takes = 2
 	if len(words) != takes || systems[words[0]] == nil {
-		return usage(errors.New("pipeline: for which system, and of what? there are gitlab, github and forgejo, and then the name of a group"))
+		return usage(fmt.Errorf("pipeline: for which system, and of what? there are %s, and then the name of a group", strings.Join(pipelineSystems(), ", ")))
 	}
 	text, err := f.pipelineOf(words[1], words[0] == "gitlab", systems[words[0]])
 	if err == nil {

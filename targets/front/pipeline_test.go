@@ -19,7 +19,7 @@ func TestPipeline(t *testing.T) {
 	tagged := run(t, asMain, []string{"PIPELINE_RUNNER=nix, kvm"}, "slipway", "pipeline", "gitlab", "hosting-provider")
 	assert.Equal(t, strings.Count(tagged.out, "    - kvm\n"), 2)
 
-	check(t, run(t, asMain, nil, "slipway", "pipeline", "jenkins", "hosting-provider"), 2, "=", []string{"there are gitlab, github and forgejo"})
+	check(t, run(t, asMain, nil, "slipway", "pipeline", "jenkins", "hosting-provider"), 2, "=", []string{"there are forgejo, github, gitlab"})
 	check(t, run(t, asMain, nil, "slipway", "pipeline", "gitlab"), 2, "=", []string{"for which system, and of what?"})
 	check(t, run(t, asMain, nil, "slipway", "pipeline", "gitlab", "hosting"), 2, "=", []string{`"hosting" is neither a group nor a program`})
 	check(t, run(t, asMain, []string{"PIPELINE_RUNNER=,"}, "slipway", "pipeline", "gitlab", "hosting-provider"), 2, "=", []string{"PIPELINE_RUNNER"})

@@ -88,17 +88,29 @@ func (p *Pipeline) actionsJob(a actions, j Job) mapping {
 }
 
 // patiently is the script of a step: these systems neither try again nor know a
-// failure that is only a warning.
+// failure that is only a warning. The program runs beside the shell, which hands on
+// the signals that it gets: a job that is cancelled ends as a run that is interrupted.
 func (p *Pipeline) patiently(j Job) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `for pause in 60 120 0; do
+	fmt.Fprintf(&b, `stopped=
+trap 'stopped=1; kill -TERM "$program" 2>/dev/null || :' INT TERM
+for pause in 60 120 0; do
+  if [ -n "$stopped" ]; then exit %[3]d; fi
   code=0
-  %s || code=$?
-  if [ "$code" -ne %d ] || [ "$pause" -eq 0 ]; then break; fi
+  %[1]s &
+  program=$!
+  if [ -n "$stopped" ]; then kill -TERM "$program" 2>/dev/null || :; fi
+  wait "$program" || code=$?
+  while [ -n "$stopped" ] && kill -0 "$program" 2>/dev/null; do
+    code=0
+    wait "$program" || code=$?
+  done
+  if [ -n "$stopped" ]; then exit "$code"; fi
+  if [ "$code" -ne %[2]d ] || [ "$pause" -eq 0 ]; then break; fi
   echo "busy: once more in $pause seconds"
   sleep "$pause"
 done
-`, p.command(j), report.Busy)
+`, p.command(j), report.Busy, report.Terminated)
 	if !j.Needed {
 		fmt.Fprintf(&b, `if [ "$code" -eq %d ]; then
   echo "::warning::%s ended with exit code %d: %s"

@@ -1,13 +1,18 @@
 package pipeline_test
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 	"gotest.tools/v3/assert"
@@ -68,6 +73,45 @@ func TestWhatAJobOfActionsMakesOfExitCodes(t *testing.T) {
 			said, code := shell(t, "sh", dir, []string{"PATH=" + dir + ":/usr/bin:/bin"}, file.Jobs[c.job].Steps[1].Run)
 			assert.Equal(t, code, c.ends)
 			assert.Equal(t, said, strings.Join(append(slices.Clone(c.says), ""), "\n"))
+		})
+	}
+}
+
+// TestAJobOfActionsThatIsCancelledInterruptsItsProgram signals the shell of a job
+// alone, as the systems do.
+func TestAJobOfActionsThatIsCancelledInterruptsItsProgram(t *testing.T) {
+	var file struct {
+		Jobs map[string]struct{ Steps []struct{ Run string } }
+	}
+	written(t, (*pipeline.Pipeline).GitHub, &file)
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			// It ends some time after it was told to, as a run does that gives a lock back.
+			text := "#!/bin/bash\ntrap 'read -t 0.2 <>pipe; echo gave back; exit 143' TERM\necho runs\nwhile :; do read -t 0.05 <>pipe; done\n"
+			assert.NilError(t, os.WriteFile(filepath.Join(dir, "club"), []byte(text), 0o700))
+			assert.NilError(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			job := exec.CommandContext(ctx, "bash", "-e", "-c", file.Jobs["club-fake-web-apply"].Steps[1].Run)
+			job.Dir, job.Env = dir, []string{"PATH=" + dir + ":/usr/bin:/bin"}
+			job.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			job.Cancel = func() error { return syscall.Kill(-job.Process.Pid, syscall.SIGKILL) }
+			out, err := job.StdoutPipe()
+			assert.NilError(t, err)
+			assert.NilError(t, job.Start())
+			said := bufio.NewReader(out)
+			line, err := said.ReadString('\n')
+			assert.NilError(t, err)
+			assert.Equal(t, line, "runs\n")
+			assert.NilError(t, job.Process.Signal(signal))
+			line, err = said.ReadString('\n')
+			assert.NilError(t, err)
+			assert.Equal(t, line, "gave back\n")
+			failure, ok := errors.AsType[*exec.ExitError](job.Wait())
+			assert.Assert(t, ok)
+			assert.Equal(t, report.Code(failure.ExitCode()), report.Terminated)
 		})
 	}
 }

@@ -17,7 +17,7 @@ type effects struct {
 
 // names is what the effect dns publishes.
 type names struct {
-	Zones    []groups.Zone    `json:"zones"`
+	Zones    []groups.Zone    `json:"zones,omitempty"`
 	Machines map[string]named `json:"machines,omitempty"`
 }
 
@@ -35,13 +35,14 @@ type delegated struct {
 
 func effectsOf(group groups.Group) effects {
 	e := effects{Image: group.Images, NetBox: group.Inventory}
-	if len(group.Zones) > 0 {
-		e.DNS = &names{Zones: group.Zones, Machines: map[string]named{}}
-		for _, m := range group.Machines {
-			if len(m.Addresses)+len(m.Names)+len(m.Records) > 0 {
-				e.DNS.Machines[m.Name] = named{m.Addresses, m.Names, m.Records}
-			}
+	d := names{Zones: group.Zones, Machines: map[string]named{}}
+	for _, m := range group.Machines {
+		if len(m.Addresses)+len(m.Names)+len(m.Records) > 0 {
+			d.Machines[m.Name] = named{m.Addresses, m.Names, m.Records}
 		}
+	}
+	if len(d.Zones)+len(d.Machines) > 0 { // an inventory needs addresses as well
+		e.DNS = &d
 	}
 	if len(group.Delegations) > 0 {
 		e.Registrars = &delegated{group.Delegations}

@@ -32,10 +32,8 @@ func (s system) use(m *groups.Machine) error {
 	if len(s.Modules) == 0 {
 		return errors.New("no NixOS module")
 	}
-	for _, module := range s.Modules {
-		if !filepath.IsLocal(module) {
-			return fmt.Errorf("module %q is not below the source", module)
-		}
+	if err := below(s.Modules); err != nil {
+		return err
 	}
 	m.System, m.Modules, m.Probes = s.System, s.Modules, nil
 	for _, p := range s.Probes {
@@ -44,6 +42,16 @@ func (s system) use(m *groups.Machine) error {
 			return fmt.Errorf("probe %q: %w", p.Name, err)
 		}
 		m.Probes = append(m.Probes, read)
+	}
+	return nil
+}
+
+// below tells which of some modules are not below the source.
+func below(modules []string) error {
+	for _, module := range modules {
+		if !filepath.IsLocal(module) {
+			return fmt.Errorf("module %q is not below the source", module)
+		}
 	}
 	return nil
 }

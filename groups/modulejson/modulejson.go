@@ -97,6 +97,13 @@ func Read(text []byte) (Module, error) {
 	if err := strictly(text, &m.document); err != nil {
 		return Module{}, err
 	}
+	for name, layered := range m.document.Groups {
+		for _, image := range layered.Effects.Image {
+			if err := below(image.Modules); err != nil {
+				return Module{}, fmt.Errorf("image %s of %s: %w", image.Name, name, err)
+			}
+		}
+	}
 	return m, nil
 }
 

@@ -128,6 +128,14 @@ func TestAnEffectOfWhichNothingIsSaidIsGone(t *testing.T) {
 	assert.Equal(t, len(group.Zones)+len(group.Delegations)+len(group.Machines[0].Names)+len(group.Machines[0].Records), 0)
 }
 
+func TestAddressesNeedNoZone(t *testing.T) {
+	declared := full()
+	declared.Zones = nil
+	m, err := Of(declared)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, used(t, m), declared)
+}
+
 func TestModulesThatAreRefused(t *testing.T) {
 	const head = `{"version":1,"groups":{"operator":`
 	for _, c := range []struct{ name, text, want string }{
@@ -143,6 +151,7 @@ func TestModulesThatAreRefused(t *testing.T) {
 		{"an unknown placement", head + `{"resources":{"web":{"placement":{"moon":{}}}}}}}`, `unknown kind "moon"; known are external, local`},
 		{"an unknown field of a placement", head + `{"resources":{"web":{"placement":{"local":{"gpu":1}}}}}}}`, `unknown field "gpu"`},
 		{"two placements", head + `{"resources":{"web":{"placement":{"local":{},"external":{}}}}}}}`, "it has 2 kinds"},
+		{"a module of an image elsewhere", head + `{"effects":{"image":[{"name":"base","modules":["../../etc/x.nix"]}]}}}}`, `image base of operator: module "../../etc/x.nix" is not below the source`},
 		{"something after it", `{"version":1,"groups":{}} {}`, "no JSON object"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

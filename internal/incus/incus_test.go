@@ -110,6 +110,48 @@ func TestAStrangerIsNotSpokenTo(t *testing.T) {
 	assert.Assert(t, !asked)
 }
 
+// TestATokenServesOnce connects with a token that another member of the run spends
+// at the same time, with one that serves nobody, and to a server that goes away.
+func TestATokenServesOnce(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		status int  // of the answer to the token
+		known  bool // afterwards
+		gone   bool // afterwards
+		code   report.Code
+	}{
+		{"spent by another", http.StatusBadRequest, true, false, report.Healthy},
+		{"the answer was lost", http.StatusBadGateway, true, false, report.Healthy},
+		{"none of the server's", http.StatusForbidden, false, false, report.Refused},
+		{"nobody is there any more", http.StatusBadGateway, false, true, report.Unknown},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			auth := "untrusted"
+			tried := false
+			k := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.Method == http.MethodPost:
+					tried = true
+					if c.known {
+						auth = "trusted"
+					}
+					w.WriteHeader(c.status)
+					_, _ = io.WriteString(w, `{"type":"error","error":"no"}`)
+				case tried && c.gone:
+					w.WriteHeader(http.StatusBadGateway)
+				default:
+					_, _ = io.WriteString(w, `{"type":"sync","metadata":{"auth":"`+auth+`"}}`)
+				}
+			})
+			text := `{"fingerprint":"` + string(k.Server) + `","secret":"s","addresses":["a"]}`
+			k.Token = env.NewSecret(base64.StdEncoding.EncodeToString([]byte(text)))
+			_, err := k.Connect(t.Context(), report.NewLog(report.Plain(io.Discard)))
+			assert.Equal(t, report.CodeOf(err), c.code, "%v", err)
+			assert.Assert(t, tried)
+		})
+	}
+}
+
 func TestNobodyThereIsUnknown(t *testing.T) {
 	k := serve(t, answerWith(""))
 	k.Address = "https://127.0.0.1:1"

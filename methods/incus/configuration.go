@@ -204,6 +204,7 @@ func (m *machine) Parts(ctx context.Context, run *task.Run, verb string) (made.P
 		Files: map[string][]byte{}, Vars: map[string]env.Secret{}, Mirror: string(m.provider.Mirror),
 		Requires: map[string]made.Provider{"incus": provider},
 		Touched:  "${incus_instance." + m.deployment.Machine.Name + ".status}",
+		Stays:    func(kind string) bool { return kind == "incus_instance" || kind == "incus_storage_volume" },
 		Adopts:   func(o ledger.Object) bool { return strings.HasPrefix(o.Type, "incus_") },
 	}
 	p, err := m.plan()

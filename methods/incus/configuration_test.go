@@ -78,7 +78,7 @@ func TestCoordinatesWinOverTheDeclaration(t *testing.T) {
 		Config:  map[string]string{"limits.cpu": "1", "boot.autostart": "false"},
 		Devices: []groups.Device{{Name: "gpu", Type: "gpu", Properties: map[string]string{"id": "0"}}},
 	})
-	m.keys.Config, m.keys.Devices = `{"limits.cpu":"4"}`, `{"gpu":{"type":"none"}}`
+	m.keys.Config, m.keys.Devices = `{"limits.cpu":"4","user.slipway.deployment":"another"}`, `{"gpu":{"type":"none"}}`
 	p, err := m.plan()
 	assert.NilError(t, err)
 	assert.Equal(t, p.config["limits.cpu"], "4")
@@ -122,6 +122,10 @@ func TestFaultsOfCoordinates(t *testing.T) {
 	} {
 		assert.Check(t, cmp.ErrorContains(err, text))
 	}
+	m = machineOf(groups.Instance{Volumes: []groups.Volume{{Name: "data", Path: "/var/lib", Keep: true}}})
+	m.keys.Makes = env.Names{"project"}
+	_, err = m.plan()
+	assert.ErrorContains(t, err, "INCUS_MAKES: a project can't be removed while a volume of the machine stays in it")
 	m = machineOf(groups.Instance{})
 	m.keys.LoginKeys, m.login.Agent = nil, "/run/agent"
 	_, err = m.plan()

@@ -104,6 +104,9 @@ func (m *machine) plan() (plan, error) {
 			fault("INCUS_MAKES: %q is neither %s nor %s", name, makesProject, makesNetwork)
 		}
 	}
+	if keeps := slices.ContainsFunc(m.deployment.Machine.Incus.Volumes, func(v groups.Volume) bool { return v.Keep }); keeps && slices.Contains(p.makes, makesProject) {
+		fault("INCUS_MAKES: a project can't be removed while a volume of the machine stays in it: name one in INCUS_PROJECT that is there")
+	}
 	if slices.Contains(p.makes, makesProject) && m.server.Project == "default" {
 		fault("INCUS_MAKES: the project default is there on every server: name another in INCUS_PROJECT")
 	}
@@ -113,6 +116,7 @@ func (m *machine) plan() (plan, error) {
 		fault("INCUS_CONFIG: %w", err)
 	}
 	maps.Copy(p.config, config)
+	p.config[mark] = m.name() // whatever else is said
 	if err := object(k.Bridge, &p.bridge); err != nil {
 		fault("INCUS_NETWORK_CONFIG: %w", err)
 	}

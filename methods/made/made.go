@@ -58,6 +58,8 @@ type Parts struct {
 	Mirror string
 	// Keeps is as in tofu.Deployment.
 	Keeps bool
+	// Stays is as in tofu.Deployment.
+	Stays func(kind string) bool
 	// Adopts is as in tofu.Deployment.
 	Adopts func(ledger.Object) bool
 }

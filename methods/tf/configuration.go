@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/netip"
 
 	"github.com/hashicorp/terraform-exec/tfexec"
 
@@ -71,7 +70,7 @@ func (v *verbTask) deployment(ctx context.Context, run *task.Run, w *work) (tofu
 		if parts, err = v.made.Parts(ctx, run, v.verb); err != nil {
 			return d, nil, err
 		}
-		d.Mirror = parts.Mirror
+		d.Mirror, d.Stays = parts.Mirror, parts.Stays
 		maps.Copy(d.Vars, parts.Vars)
 		d.Adopts = func(o ledger.Object) bool { return o.Type == machineType || parts.Adopts(o) }
 	}
@@ -97,9 +96,7 @@ func (v *verbTask) deployment(ctx context.Context, run *task.Run, w *work) (tofu
 		if err != nil {
 			return d, nil, err
 		}
-		if _, err := netip.ParseAddr(there.Target.Host); err == nil {
-			run.Record.Addresses = []string{there.Target.Host}
-		}
+		w.located(there.Target)
 		d.Vars["address"], d.Vars["host_keys"] = env.NewSecret(addressOf(there.Target)), env.NewSecret(string(keys))
 	}
 	served, err := provider.Serve(ctx, providerAddress, w.server())

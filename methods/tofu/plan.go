@@ -19,8 +19,9 @@ type Plan struct {
 	Changed                     bool   // something would be done, be it to outputs alone
 }
 
-// Change is one object that would change.
-type Change struct{ Address, Type, Action string }
+// Change is one object that would change. Reason is why it would be made anew, in
+// OpenTofu's words: "cannot_update", "tainted", "requested".
+type Change struct{ Address, Type, Action, Reason string }
 
 // String is the counts.
 func (p Plan) String() string {
@@ -32,6 +33,22 @@ func (p Plan) String() string {
 		text += fmt.Sprintf(", %d to import", p.Import)
 	}
 	return text
+}
+
+// spares refuses a plan that would make anew what is to stay. What a run left half
+// made is no such thing.
+func (p Plan) spares(stays func(kind string) bool) error {
+	var lost []error
+	for _, c := range p.Changes {
+		if c.Action == "replace" && c.Reason == "cannot_update" && stays != nil && stays(c.Type) {
+			lost = append(lost, fmt.Errorf("%s would be removed and made anew, without what it holds", c.Address))
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	return report.Refuse("apply the plan", errors.Join(lost...),
+		"what it is declared to be, or a variable that says where it is, has changed: set that back; or destroy it, and begin with STATE_PHASE=cold")
 }
 
 // message is a line of OpenTofu's JSON (its documentation, "Machine-Readable UI").
@@ -46,6 +63,7 @@ type message struct {
 			Type    string `json:"resource_type"`
 		} `json:"resource"`
 		Action string `json:"action"`
+		Reason string `json:"reason"`
 	} `json:"change"`
 	Changes struct {
 		Add    int `json:"add"`
@@ -118,7 +136,7 @@ func (s *stream) take(line []byte) {
 	}
 	switch m.Type {
 	case "planned_change":
-		s.plan.Changes = append(s.plan.Changes, Change{m.Change.Resource.Address, m.Change.Resource.Type, m.Change.Action})
+		s.plan.Changes = append(s.plan.Changes, Change{m.Change.Resource.Address, m.Change.Resource.Type, m.Change.Action, m.Change.Reason})
 	case "change_summary":
 		s.plan.Add, s.plan.Change, s.plan.Remove, s.plan.Import = m.Changes.Add, m.Changes.Change, m.Changes.Remove, m.Changes.Import
 	case "diagnostic":
@@ -131,8 +149,6 @@ func (s *stream) take(line []byte) {
 func (s *stream) diagnose(d *diagnostic) {
 	switch {
 	case d == nil:
-	case d.Summary == "Incomplete lock file information for providers":
-		// Of a mirror; the lock file ends with the run, and versions are exact.
 	case d.Severity == "error":
 		s.faults = append(s.faults, errors.New(d.String()))
 	case d.Summary == lockFile:

@@ -67,6 +67,9 @@ type Deployment struct {
 	// Keeps says that some resources are forgotten where they would be removed
 	// (lifecycle.destroy), which OpenTofu takes for a fault of a destroy.
 	Keeps bool
+	// Stays tells of an object that no apply may make anew because what it is
+	// declared to be has changed, since what it holds would be lost.
+	Stays func(kind string) bool
 	// Adopts tells whether making an object again takes over the one that is
 	// there: its provider finds it by a name that follows from the address.
 	Adopts func(o ledger.Object) bool

@@ -43,6 +43,9 @@ func (e *Engine) planned(ctx context.Context, d Deployment, verb string, opts ..
 			return err
 		}
 		r.log.Infof("plan: %s", p)
+		if err := p.spares(d.Stays); err != nil {
+			return err
+		}
 		return r.apply(ctx, p)
 	})
 	if result != nil {

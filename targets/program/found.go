@@ -20,7 +20,7 @@ func (n *node) found(ctx context.Context, log *report.Log) (env.Environment, err
 	if n.program.Kind != Standalone || !reads {
 		return environment, nil
 	}
-	group := n.session.registry.groupOf(n.program.Group)
+	group := n.declared
 	for _, machine := range group.Machines {
 		alone := len(group.Machines) == 1
 		if named, err := address.Of(ctx, environment, machine, alone); err != nil || len(named) > 0 {

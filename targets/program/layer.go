@@ -38,7 +38,7 @@ func (n *node) layer(ctx context.Context, scope env.For) (malformed, refused err
 			Hint: "the module sources say this in their module.json; slipway module prints the one that is baked in",
 		}
 	}
-	n.task = r.taskIn(n.program, choice.Group)
+	n.task, n.declared = r.taskIn(n.program, choice.Group), choice.Group
 	return nil, nil
 }
 

@@ -31,6 +31,7 @@ type node struct {
 	arguments   []string
 	layers      []report.Layer  // that its task was made of
 	layered     bool            // not all of them are baked into the program
+	declared    groups.Group    // what its task was made of
 	environment env.Environment // with the arguments, where it has a task
 
 	once    sync.Once
@@ -291,7 +292,7 @@ func (s *Session) nodeOf(p Program) *node {
 	n := &node{session: s, program: p}
 	s.nodes[p.Name] = n
 	if !p.Aggregate() {
-		n.task = s.registry.taskOf(p)
+		n.task, n.declared = s.registry.taskOf(p), s.registry.groupOf(p.Group)
 		return n
 	}
 	byName := map[string]*member{}

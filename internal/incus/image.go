@@ -97,7 +97,7 @@ func (c *Client) Upload(ctx context.Context, f Files, fingerprint string, proper
 	var made struct {
 		Fingerprint string `json:"fingerprint"`
 	}
-	err = c.do(q, &made)
+	err = c.do(ctx, q, &made)
 	_ = body.CloseWithError(errors.New("the server has answered"))
 	return made.Fingerprint, err
 }

@@ -117,7 +117,7 @@ func (c *Client) request(ctx context.Context, method, path string, body io.Reade
 
 // do sends a request and reads the answer. What the server goes on doing is
 // waited for.
-func (c *Client) do(q *http.Request, into any) error {
+func (c *Client) do(ctx context.Context, q *http.Request, into any) error {
 	r, err := c.http.Do(q)
 	if err != nil {
 		return plain(err)
@@ -135,7 +135,7 @@ func (c *Client) do(q *http.Request, into any) error {
 		return &StatusError{q.Method, q.URL.Path, r.StatusCode, a.Error}
 	}
 	if a.Type == "async" {
-		return c.wait(q.Context(), a.Operation, into)
+		return c.wait(ctx, a.Operation, into)
 	}
 	if into == nil || len(a.Metadata) == 0 {
 		return nil
@@ -156,7 +156,7 @@ func plain(err error) error {
 
 // call sends JSON, or nothing, and reads JSON.
 func (c *Client) call(ctx context.Context, method, path string, body, into any) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, answerLimit, errors.New("the server took too long to answer"))
+	answering, cancel := context.WithTimeoutCause(ctx, answerLimit, errors.New("the server took too long to answer"))
 	defer cancel()
 	var text io.Reader
 	if body != nil {
@@ -166,11 +166,11 @@ func (c *Client) call(ctx context.Context, method, path string, body, into any) 
 		}
 		text = bytes.NewReader(encoded)
 	}
-	q, err := c.request(ctx, method, path, text)
+	q, err := c.request(answering, method, path, text)
 	if err != nil {
 		return err
 	}
-	return c.do(q, into)
+	return c.do(ctx, q, into)
 }
 
 // operationLimit is how long something may take that the server does by itself.
@@ -178,7 +178,7 @@ const operationLimit = 15 * time.Minute
 
 // wait waits for an operation. What it made is in its metadata.
 func (c *Client) wait(ctx context.Context, operation string, into any) error {
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), operationLimit, errors.New("the operation took too long"))
+	ctx, cancel := context.WithTimeoutCause(ctx, operationLimit, errors.New("the operation took too long"))
 	defer cancel()
 	q, err := c.request(ctx, http.MethodGet, operation+"/wait", nil)
 	if err != nil {
@@ -189,7 +189,7 @@ func (c *Client) wait(ctx context.Context, operation string, into any) error {
 		Err        string          `json:"err"`
 		Metadata   json.RawMessage `json:"metadata"`
 	}
-	if err := c.do(q, &o); err != nil {
+	if err := c.do(ctx, q, &o); err != nil {
 		return err
 	}
 	if o.StatusCode != http.StatusOK {

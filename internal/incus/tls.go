@@ -38,8 +38,9 @@ func (r Remote) tls() *tls.Config {
 }
 
 // Folder is what Incus's own client library wants in its configuration folder to
-// reach the server under a name and no other: our certificate and key, and the
-// server's certificate.
+// reach the server under a name: our certificate and key, and the server's
+// certificate. That library also takes a certificate that the host's authorities
+// vouch for, where ours takes the one alone.
 func (c *Client) Folder(ctx context.Context, name string) (map[string][]byte, error) {
 	server, err := c.certificate(ctx)
 	if err != nil {

@@ -2,6 +2,8 @@ package tf
 
 import (
 	"fediversity.eu/slipway/methods/made"
+	"fediversity.eu/slipway/methods/tofu"
+	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/task"
 )
 
@@ -18,5 +20,6 @@ func (v *verbTask) Configuration() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string][]byte{"main.tf.json": text}, nil
+	d := tofu.Deployment{Files: map[string][]byte{"main.tf.json": text}, Vars: map[string]env.Secret{}}
+	return d.Files, v.inherent.Add(&d, false)
 }

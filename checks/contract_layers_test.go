@@ -200,7 +200,9 @@ func TestContractLayersSources(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			// A cache of its own: nothing was fetched before.
+			before := w.env["CACHE_DIR"]
 			w.env["CACHE_DIR"] = t.TempDir()
+			t.Cleanup(func() { w.env["CACHE_DIR"] = before })
 			o, text := builds(t, "OPERATOR_MODULE_SOURCE", c.address)
 			assert.Equal(t, text, c.motd+" home=\n", "an evaluation sees no environment")
 			assert.Equal(t, sidesOf(o.record), "machines operator; resources provider; effects provider")

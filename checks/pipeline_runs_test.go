@@ -138,7 +138,7 @@ func TestPipelineRuns(t *testing.T) {
 		assert.Assert(t, ended != nil)
 		assert.DeepEqual(t, r.started(t), []string{"operator-ssh-db-verify"})
 		assert.DeepEqual(t, r.seen(t, "operator-ssh-db-verify"), []string{
-			"DB_SSH_HOST", "DB_SSH_HOST_KEY", "DB_SSH_KEY", "DB_SSH_PORT", "PROGRESS", "REPORT",
+			"CACHE_DIR", "DB_SSH_HOST", "DB_SSH_HOST_KEY", "DB_SSH_KEY", "DB_SSH_PORT", "PROGRESS", "REPORT",
 		})
 	})
 
@@ -146,14 +146,14 @@ func TestPipelineRuns(t *testing.T) {
 	t.Run("a reboot that is needed at the end is a warning", func(t *testing.T) {
 		r := w.pipelined(t, runner, "operator", variables, map[string]string{
 			"operator-ssh-db-apply": "0", "operator-ssh-web-apply": "0", "operator-ssh-forge-apply": "0",
-			"operator-dns-apply": "0", "operator-registrars-apply": "6",
+			"operator-dns-apply": "0", "operator-registrars-apply": "0", "operator-netbox-apply": "6",
 		})
 		said, ended := r.run(t)
 		assert.NilError(t, ended)
-		assert.Assert(t, strings.Contains(said, "WARN  operator-registrars-apply"), said)
+		assert.Assert(t, strings.Contains(said, "WARN  operator-netbox-apply"), said)
 		started := r.started(t)
-		assert.Equal(t, len(started), 5)
+		assert.Equal(t, len(started), 6)
 		assert.Equal(t, started[0], "operator-ssh-db-apply")
-		assert.DeepEqual(t, started[3:], []string{"operator-dns-apply", "operator-registrars-apply"})
+		assert.DeepEqual(t, started[3:], []string{"operator-dns-apply", "operator-registrars-apply", "operator-netbox-apply"})
 	})
 }

@@ -72,7 +72,7 @@ func TestDeploymentBadInput(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) { w.as(t).refused(c) })
 	}
 
-	g := w.boot(guest.VM)
+	g := w.boot(guest.Container)
 	deployed := w.slipway(nil, "operator-ssh-web-apply")
 	assert.Equal(t, deployed.code, report.Healthy)
 	for _, c := range []badInput{

@@ -28,7 +28,7 @@ const slow = `{ pkgs, ... }:
 
 func TestDeploymentInterruptions(t *testing.T) {
 	w := newWorld(t)
-	g := w.boot(guest.VM)
+	g := w.boot(guest.Container)
 	w.write("operator/trivial.nix", trivial)
 	assert.Equal(t, w.slipway(nil, "operator-ssh-web-apply").code, report.Healthy)
 

@@ -42,7 +42,7 @@ func TestEncryptedState(t *testing.T) {
 	assert.Equal(t, again.Plan.Add, 1)
 
 	_, err = b.engine(Keys{}).Apply(t.Context(), d)
-	refusedFor(t, err, "garbage: it is encrypted, and OpenTofu can't read it: ")
+	refusedFor(t, err, "garbage: it is encrypted, and OpenTofu can't read it: init: Error refreshing state: Unsupported state file format: This state file is encrypted")
 	assert.Assert(t, !strings.ContainsRune(err.Error(), 0x1b))
 	_, err = b.engine(Keys{Encryption: encryption("another that is long enough as well")}).Plan(t.Context(), d)
 	refusedFor(t, err, "garbage: it is encrypted")

@@ -137,6 +137,9 @@ func (m *manual) programs(r *program.Registry) {
 			}
 			m.item(machine.Name+whose, machine.Description)
 		}
+		for _, part := range group.Parts {
+			m.item(part.Group, "by "+part.Method+", after those before it")
+		}
 		for _, way := range append(append([]string{}, group.Methods...), group.Effects...) {
 			if list := verbs[group.Name+" "+way]; len(list) > 0 {
 				m.item("by "+way, strings.Join(list, ", "))

@@ -74,7 +74,7 @@ func (p *Pipeline) gitLabJob(j Job) mapping {
 	m = m.with(len(p.keys.Runner) > 0, "tags", p.keys.Runner)
 	m = append(m,
 		entry{"needs", needs},
-		entry{"resource_group", p.lock(j)},
+		entry{"resource_group", j.lock()},
 		entry{"variables", mapping{
 			{reportKey, j.record()},
 			{progressKey, progress},

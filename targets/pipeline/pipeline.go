@@ -146,8 +146,9 @@ func (j Job) record() string { return j.Program.Name + ".json" }
 // command is what runs a job's program.
 func (p *Pipeline) command(j Job) string { return p.keys.Command + " " + j.Program.Name }
 
-// lock is the name that jobs have in common which work on the same thing.
-func (p *Pipeline) lock(j Job) string { return p.Group + "-" + j.Program.Machine + j.Program.Effect }
+// lock is the name that jobs have in common which work on the same thing, in whichever
+// pipeline.
+func (j Job) lock() string { return j.Program.Group + "-" + j.Program.Machine + j.Program.Effect }
 
 // head is the comment that a pipeline begins with.
 func (p *Pipeline) head(system string) string {

@@ -27,7 +27,7 @@ type node struct {
 	task        task.Task // nil for an aggregate
 	members     []*member // of an aggregate
 	loaded      bool
-	among       bool // it is one of several members of an aggregate
+	label       string // before its results, where it is one of several members of an aggregate
 	arguments   []string
 	layers      []report.Layer  // that its task was made of
 	layered     bool            // not all of them are baked into the program
@@ -118,8 +118,8 @@ func (n *node) attempt(ctx context.Context) (err error) {
 		}
 	}
 	out := n.session.out
-	if n.among {
-		own := &labelled{label: n.program.Machine + n.program.Effect, to: out}
+	if n.label != "" {
+		own := &labelled{label: n.label, to: out}
 		defer func() {
 			if failed := own.Flush(); err == nil {
 				err = failed
@@ -237,14 +237,26 @@ func depend(ctx context.Context, members []*member) (err error) {
 	return nil
 }
 
-// blamed names which of the needs was not met.
+// blamed names which of the needs was not met; of one that was not started for want
+// of another, that other.
 func blamed(needs []*member, otherwise error) error {
 	var names []string
-	for _, need := range needs {
-		if need.err != nil {
+	seen := map[*member]bool{}
+	var look func(needs []*member)
+	look = func(needs []*member) {
+		for _, need := range needs {
+			if need.err == nil || seen[need] {
+				continue
+			}
+			seen[need] = true
+			if need.blames {
+				look(need.needs)
+				continue
+			}
 			names = append(names, need.program.Name+" ended "+need.outcome())
 		}
 	}
+	look(needs)
 	if len(names) == 0 {
 		return otherwise
 	}
@@ -302,7 +314,12 @@ func (s *Session) nodeOf(p Program) *node {
 		n.members = append(n.members, m)
 	}
 	for _, m := range n.members {
-		m.among = m.among || len(n.members) > 1
+		switch {
+		case len(s.registry.groupOf(p.Group).Parts) > 0: // two groups may have the same effect
+			m.label = m.program.Group + " " + m.program.subject()
+		case len(n.members) > 1 && m.label == "":
+			m.label = m.program.subject()
+		}
 	}
 	for name, before := range s.registry.Needs(p) {
 		for _, other := range before {

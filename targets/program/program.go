@@ -51,7 +51,10 @@ const (
 // Aggregate tells whether the program runs others.
 func (p Program) Aggregate() bool { return p.Kind == All || p.Kind == Combined }
 
-// name composes what can be composed of parts.
+// subject is the machine or the effect that the program works on.
+func (p Program) subject() string { return p.Machine + p.Effect }
+
+// named composes what can be composed of parts.
 func (p Program) named() Program {
 	parts := []string{p.Group}
 	if p.Method != "" {

@@ -46,6 +46,10 @@ func New(declared []groups.Group, ways []methods.Method, system func(methods.Dep
 		if i > 0 && r.groups[i-1].Name == group.Name {
 			faults = append(faults, fmt.Errorf("group %q: declared twice", group.Name))
 		}
+		if len(group.Parts) > 0 {
+			faults = append(faults, r.checkParts(group)...)
+			continue
+		}
 		faults = append(faults, r.checkGroup(group)...)
 	}
 	if err := errors.Join(faults...); err != nil {
@@ -112,13 +116,7 @@ func (r *Registry) checkEffects(what string, group groups.Group) []error {
 
 func (r *Registry) checkGroup(group groups.Group) []error {
 	what := fmt.Sprintf("group %q", group.Name)
-	faults := []error{checkWord(what, group.Name)}
-	if slices.Contains(ownSpaces, group.Name) {
-		faults = append(faults, fmt.Errorf("%s: a reserved word, as are %s", what, strings.Join(ownSpaces, ", ")))
-	}
-	if group.Description == "" {
-		faults = append(faults, fmt.Errorf("%s: no description", what))
-	}
+	faults := checkHead(what, group)
 	if len(group.Methods) == 0 {
 		faults = append(faults, fmt.Errorf("%s: no method", what))
 	}
@@ -141,6 +139,18 @@ func (r *Registry) checkGroup(group groups.Group) []error {
 		machines[machine.Name] = true
 	}
 	return append(faults, checkNeeds(what, group, machines)...)
+}
+
+// checkHead checks what every group has.
+func checkHead(what string, group groups.Group) []error {
+	faults := []error{checkWord(what, group.Name)}
+	if slices.Contains(ownSpaces, group.Name) {
+		faults = append(faults, fmt.Errorf("%s: a reserved word, as are %s", what, strings.Join(ownSpaces, ", ")))
+	}
+	if group.Description == "" {
+		faults = append(faults, fmt.Errorf("%s: no description", what))
+	}
+	return faults
 }
 
 func (r *Registry) checkMachine(what string, machine groups.Machine) []error {

@@ -226,7 +226,7 @@ func (s *Session) prepare(ctx context.Context, programs []called) ([]*node, erro
 		malformed = env.Join(unclear, malformed)
 		if malformed != nil {
 			problems = append(problems, malformed)
-			if len(s.registry.Arguments(leaf.program)) > 0 && !leaf.among {
+			if len(s.registry.Arguments(leaf.program)) > 0 && leaf.label == "" {
 				hints = append(hints, "usage: slipway "+s.registry.Usage(leaf.program))
 			}
 		}

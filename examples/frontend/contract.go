@@ -28,6 +28,7 @@ type program struct {
 	Short       string   `json:"short,omitempty"`
 	Description string   `json:"description"`
 	Published   bool     `json:"-"`
+	Group       string   `json:"group"`
 	Machine     string   `json:"machine,omitempty"`
 	Reads       string   `json:"-"`
 	Members     []string `json:"-"`
@@ -104,22 +105,41 @@ func (c contract) wants(p program) []want {
 				continue
 			}
 			for _, k := range reader.Keys {
-				all = append(all, want{k, forms(k, m.Machine, alone)})
+				all = append(all, want{k, c.forms(k, m, alone)})
 			}
 		}
 	}
 	return all
 }
 
-// forms are the names under which a key is read for a machine: DB_1_SSH_HOST for
-// db-1, and SSH_HOST where that is not another machine's.
-func forms(k key, machine string, alone bool) []string {
-	var names []string
-	if machine != "" && k.Scope != "run" {
-		names = append(names, strings.ToUpper(strings.ReplaceAll(machine, "-", "_"))+"_"+k.Name)
+// forms are the names under which a key is read for a member of a run: DB_1_SSH_HOST
+// for the machine db-1, OPERATOR_SSH_HOST and SSH_HOST where these are not another
+// machine's.
+func (c contract) forms(k key, m program, alone bool) []string {
+	if k.Scope == "run" {
+		return []string{k.Name}
 	}
-	if machine == "" || k.Scope != "machine" || alone {
+	before := func(owner string) string { return strings.ToUpper(strings.ReplaceAll(owner, "-", "_")) + "_" + k.Name }
+	var names []string
+	if m.Machine != "" {
+		names = append(names, before(m.Machine))
+	}
+	if k.Scope != "machine" || c.sole(m.Group) {
+		names = append(names, before(m.Group))
+	}
+	if m.Machine == "" || k.Scope != "machine" || alone {
 		names = append(names, k.Name)
 	}
 	return names
+}
+
+// sole tells whether a group has one machine only.
+func (c contract) sole(group string) bool {
+	machines := map[string]bool{}
+	for _, p := range c.Programs {
+		if p.Group == group && p.Machine != "" {
+			machines[p.Machine] = true
+		}
+	}
+	return len(machines) < 2
 }

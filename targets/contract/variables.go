@@ -20,8 +20,8 @@ type Variable struct {
 }
 
 // Shares lists what each member of a program reads in a run of that program, in
-// their order: plain variables, those with the machine's name before them, and those
-// that name a secret's file. A program that is no aggregate is its own member.
+// their order: plain variables, those with the machine's or its group's name before
+// them, and those that name a secret's file. A program that is no aggregate is its own member.
 func (c *Contract) Shares(p Program) []Share {
 	members := []Program{p}
 	if len(p.Members) > 0 {
@@ -33,9 +33,12 @@ func (c *Contract) Shares(p Program) []Share {
 		}
 	}
 	alone := !slices.ContainsFunc(members, func(m Program) bool { return m.Machine != members[0].Machine })
+	several := c.several()
 	shares := make([]Share, 0, len(members))
 	for _, m := range members {
-		share, scope := Share{Program: m}, env.For{Machine: m.Machine, Alone: alone}
+		share, scope := Share{Program: m}, env.For{
+			Machine: m.Machine, Alone: alone, Group: env.Group{Name: m.Group, Sole: !several[m.Group]},
+		}
 		for _, read := range c.reads(m.Reads) {
 			key := env.Key{Name: read.Name, Secret: read.Secret, Scope: read.Scope}
 			values := scope.Variables(env.Key{Name: read.Name, Scope: read.Scope})
@@ -47,6 +50,21 @@ func (c *Contract) Shares(p Program) []Share {
 		shares = append(shares, share)
 	}
 	return shares
+}
+
+// several tells which groups have more than one machine.
+func (c *Contract) several() map[string]bool {
+	first, several := map[string]string{}, map[string]bool{}
+	for _, p := range c.Programs {
+		switch known, ok := first[p.Group]; {
+		case p.Machine == "":
+		case !ok:
+			first[p.Group] = p.Machine
+		case known != p.Machine:
+			several[p.Group] = true
+		}
+	}
+	return several
 }
 
 // Variables lists every variable that a program reads, when it is run by itself.

@@ -110,7 +110,7 @@ func (f Front) helpKey(to io.Writer, name string) error {
 	if i < 0 {
 		return &report.Fault{
 			Code: report.Usage, What: "look up the variable", Why: fmt.Errorf("no program reads %s", name),
-			Hint: "slipway contract keys shows every variable; before one may stand a machine's name",
+			Hint: "slipway contract keys shows every variable; before one may stand the name of a machine or of a group",
 		}
 	}
 	key := keys[i]
@@ -140,11 +140,35 @@ func helpProgram(ctx context.Context, to io.Writer, environment env.Environment,
 	if verbs := verbsOf(r, p); len(verbs) > 0 {
 		_, _ = fmt.Fprintf(to, "verbs: %s\n", strings.Join(verbs, ", "))
 	}
+	if owners := groupsOf(r, p); len(owners) > 1 {
+		_, _ = fmt.Fprintf(to, "\nBefore a variable may stand the name of the machine or of the group that it is for,\nas %s: the machine's wins over the group's,\nand this over the plain one. Those of the run itself have only the plain one.\n", strings.Join(forms(owners), ", "))
+	}
 	writeKeys(to, keys, p.Aggregate())
 	if missing := lacking(keys); len(missing) > 0 {
 		_, _ = fmt.Fprintf(to, "\nmissing or malformed: %s\n", strings.Join(missing, ", "))
 	}
 	return nil
+}
+
+// groupsOf lists the groups of what a program runs.
+func groupsOf(r *program.Registry, p program.Program) []string {
+	var names []string
+	for _, m := range r.Members(p) {
+		if !slices.Contains(names, m.Group) {
+			names = append(names, m.Group)
+		}
+	}
+	return names
+}
+
+// forms are the forms of one key of groups, as an example.
+func forms(owners []string) []string {
+	key := env.Key{Name: "NIXPKGS"}
+	list := make([]string, 0, len(owners))
+	for _, owner := range owners {
+		list = append(list, key.Scoped(owner))
+	}
+	return list
 }
 
 // verbsOf lists what can be done in a program's place, with the arguments.

@@ -32,7 +32,7 @@ type node struct {
 	layers      []report.Layer  // that its task was made of
 	layered     bool            // not all of them are baked into the program
 	declared    groups.Group    // what its task was made of
-	environment env.Environment // with the arguments, where it has a task
+	environment env.Environment // as its group sees it, with the arguments, where it has a task
 
 	once    sync.Once
 	release func() // of its slot, where it has one

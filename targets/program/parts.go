@@ -36,6 +36,19 @@ func (r *Registry) partsOf(p Program) []Program {
 	return list
 }
 
+// wholeOrParts gives the groups that a group's programs are about: itself, or its
+// parts.
+func (r *Registry) wholeOrParts(group groups.Group) []groups.Group {
+	if len(group.Parts) == 0 {
+		return []groups.Group{group}
+	}
+	list := make([]groups.Group, 0, len(group.Parts))
+	for _, part := range group.Parts {
+		list = append(list, r.groupOf(part.Group))
+	}
+	return list
+}
+
 // inTurn gives the same in the order in which they are taken up: a destruction goes
 // backwards.
 func (r *Registry) inTurn(p Program) []Program {

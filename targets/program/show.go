@@ -17,12 +17,13 @@ func (r *Registry) Show(ctx context.Context, environment env.Environment, p Prog
 		leaves = []Program{p}
 	}
 	alone := !slices.ContainsFunc(leaves, func(leaf Program) bool { return leaf.Machine != leaves[0].Machine })
+	among := len(r.groupOf(p.Group).Parts) > 0
 	all, err := environment.Show(ctx, env.For{Alone: true}, &Keys{})
 	if err != nil {
 		return nil, err
 	}
 	for _, leaf := range leaves {
-		list, err := environment.Show(ctx, env.For{Machine: leaf.Machine, Alone: alone}, r.read(leaf)...)
+		list, err := environment.Show(ctx, r.scopeOf(leaf, alone, among), r.read(leaf)...)
 		if err != nil {
 			return nil, err
 		}

@@ -141,7 +141,8 @@ func helpProgram(ctx context.Context, to io.Writer, environment env.Environment,
 		_, _ = fmt.Fprintf(to, "verbs: %s\n", strings.Join(verbs, ", "))
 	}
 	if owners := groupsOf(r, p); len(owners) > 1 {
-		_, _ = fmt.Fprintf(to, "\nBefore a variable may stand the name of the machine or of the group that it is for,\nas %s: the machine's wins over the group's,\nand this over the plain one. Those of the run itself have only the plain one.\n", strings.Join(forms(owners), ", "))
+		_, _ = fmt.Fprintf(to, "\nBefore a variable may stand the name of the machine or of the group that it is for%s.\n"+
+			"The machine's wins over the group's, and this over the plain one; those of the run itself have that alone.\n", example(keys, owners))
 	}
 	writeKeys(to, keys, p.Aggregate())
 	if missing := lacking(keys); len(missing) > 0 {
@@ -161,14 +162,17 @@ func groupsOf(r *program.Registry, p program.Program) []string {
 	return names
 }
 
-// forms are the forms of one key of groups, as an example.
-func forms(owners []string) []string {
-	key := env.Key{Name: "NIXPKGS"}
+// example writes the groups' forms of a key that is required, where there is one.
+func example(keys []env.Shown, owners []string) string {
+	i := slices.IndexFunc(keys, func(s env.Shown) bool { return s.Key.Scope == env.ScopeAll && s.Key.Required })
+	if i < 0 {
+		return ""
+	}
 	list := make([]string, 0, len(owners))
 	for _, owner := range owners {
-		list = append(list, key.Scoped(owner))
+		list = append(list, keys[i].Key.Scoped(owner))
 	}
-	return list
+	return ",\nas " + strings.Join(list, ", ")
 }
 
 // verbsOf lists what can be done in a program's place, with the arguments.

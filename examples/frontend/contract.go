@@ -28,7 +28,9 @@ type program struct {
 	Short       string   `json:"short,omitempty"`
 	Description string   `json:"description"`
 	Published   bool     `json:"-"`
+	Kind        string   `json:"kind"`
 	Group       string   `json:"group"`
+	Effect      string   `json:"effect,omitempty"`
 	Machine     string   `json:"machine,omitempty"`
 	Reads       string   `json:"-"`
 	Members     []string `json:"-"`
@@ -114,32 +116,38 @@ func (c contract) wants(p program) []want {
 
 // forms are the names under which a key is read for a member of a run: DB_1_SSH_HOST
 // for the machine db-1, OPERATOR_SSH_HOST and SSH_HOST where these are not another
-// machine's.
+// machine's. An effect reads what is a machine's own for every machine of its group.
 func (c contract) forms(k key, m program, alone bool) []string {
 	if k.Scope == "run" {
 		return []string{k.Name}
 	}
-	before := func(owner string) string { return strings.ToUpper(strings.ReplaceAll(owner, "-", "_")) + "_" + k.Name }
+	machines, own := c.machines(m.Group), k.Scope == "machine"
+	owners := []string{m.Machine}
+	if m.Effect != "" && own {
+		owners = machines
+	}
+	if !own || len(machines) == 1 {
+		owners = append(slices.Clone(owners), m.Group)
+	}
 	var names []string
-	if m.Machine != "" {
-		names = append(names, before(m.Machine))
+	for _, owner := range owners {
+		if owner != "" {
+			names = append(names, strings.ToUpper(strings.ReplaceAll(owner, "-", "_"))+"_"+k.Name)
+		}
 	}
-	if k.Scope != "machine" || c.sole(m.Group) {
-		names = append(names, before(m.Group))
-	}
-	if m.Machine == "" || k.Scope != "machine" || alone {
+	if m.Machine == "" || !own || alone {
 		names = append(names, k.Name)
 	}
 	return names
 }
 
-// sole tells whether a group has one machine only.
-func (c contract) sole(group string) bool {
-	machines := map[string]bool{}
+// machines lists those of a group: each has the program of its system.
+func (c contract) machines(group string) []string {
+	var names []string
 	for _, p := range c.Programs {
-		if p.Group == group && p.Machine != "" {
-			machines[p.Machine] = true
+		if p.Group == group && p.Kind == "system" {
+			names = append(names, p.Machine)
 		}
 	}
-	return len(machines) < 2
+	return names
 }

@@ -140,6 +140,13 @@ func inOrder(jobs []Job) []Job {
 	return ordered
 }
 
+// plan is the verb whose exit code 6 means that there are changes.
+const plan = "plan"
+
+// amber tells whether exit code 6 is a warning: where nothing waits for the job, and
+// of a plan, which keeps no other from being made.
+func (j Job) amber() bool { return !j.Needed || j.Program.Verb == plan }
+
 // record is the file of a job's record.
 func (j Job) record() string { return j.Program.Name + ".json" }
 

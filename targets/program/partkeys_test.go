@@ -184,7 +184,7 @@ func TestEffectsOfPartsLearnWhereTheirOwnMachinesAre(t *testing.T) {
 
 func TestEffectsReadTheGroupsFormOfItsOnlyMachine(t *testing.T) {
 	w, house := zoned(t)
-	w.ssh.do = func(ctx context.Context, it *work, run *task.Run) error {
+	w.ssh.do = func(ctx context.Context, _ *work, run *task.Run) error {
 		if run.Program != w.name("host-dns-apply") {
 			return nil
 		}

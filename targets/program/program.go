@@ -9,6 +9,7 @@
 //	<group>-<method>-all[-<verb>]        every published machine of the group
 //	<group>-<method>-combined[-<verb>]   the whole group, in order of dependency
 //	<group>-all[-<verb>], <group>-combined[-<verb>]   by the group's first method
+//	<group>-combined[-<verb>]            all that a group of other groups is made of
 //	<group>-<effect>[-<verb>]            a standalone effect of the group
 //	<group>-<machine>                    the NixOS system of a machine
 //

@@ -60,20 +60,28 @@ func (r *Registry) inTurn(p Program) []Program {
 }
 
 // needsOfParts gives what the members of a group with parts wait for: within a part
-// what they wait for there, and all members of the parts that come before.
+// what they wait for there; its first ones wait for the last ones of the part before,
+// and with that for all of it.
 func (r *Registry) needsOfParts(p Program) map[string][]string {
 	needs := map[string][]string{}
-	var before []string
+	var last []string // those of the part before that nobody there waits for
 	for _, part := range r.inTurn(p) {
-		maps.Copy(needs, r.Needs(part))
-		var own []string
+		own := r.Needs(part)
+		waitedFor := slices.Concat(slices.Collect(maps.Values(own))...)
+		var ends []string
 		for _, m := range r.Members(part) {
-			own = append(own, m.Name)
-			if len(before) > 0 {
-				needs[m.Name] = slices.Concat(needs[m.Name], before)
+			if !slices.Contains(waitedFor, m.Name) {
+				ends = append(ends, m.Name)
+			}
+			if before := own[m.Name]; len(before) > 0 {
+				needs[m.Name] = before
+			} else if len(last) > 0 {
+				needs[m.Name] = last
 			}
 		}
-		before = append(before, own...)
+		if len(ends) > 0 {
+			last = ends
+		}
 	}
 	return needs
 }

@@ -219,6 +219,10 @@ func (w *workshop) run(ctx context.Context, what string, command func(context.Co
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if last.Unwritten != "" && last.Code != 0 {
+		return report.Fail(what, fmt.Errorf("write down what OpenTofu makes: %s", last.Unwritten),
+			"OpenTofu was stopped before it made more; what it made is in the state. Make room in the run directory, or name another by STATE_DIR")
+	}
 	if err == nil && last.ByItself {
 		return nil
 	}

@@ -92,11 +92,8 @@ func (r *run) store(ctx context.Context) error {
 	// Backends that take each serial once have this one with the marker.
 	final := r.newest
 	if r.remote != nil && r.remote.Serial >= final.Serial {
-		raw, err := state.Numbered(final.Raw, r.remote.Serial+1)
-		if err != nil {
-			return err
-		}
-		if final, err = state.Parse(raw); err != nil {
+		var err error
+		if final, err = final.WithSerial(r.remote.Serial + 1); err != nil {
 			return err
 		}
 	}

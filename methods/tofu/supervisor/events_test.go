@@ -57,7 +57,7 @@ func TestEvents(t *testing.T) {
 	t.Run("a line comes in pieces", func(t *testing.T) {
 		disk := &memory{}
 		e := &events{file: disk}
-		for _, piece := range strings.Split(start+complete+start, "") {
+		for piece := range strings.SplitSeq(start+complete+start, "") {
 			_, err := io.WriteString(e, piece)
 			assert.NilError(t, err)
 		}

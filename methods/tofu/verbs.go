@@ -38,6 +38,10 @@ func (e *Engine) planned(ctx context.Context, d Deployment, verb string, opts ..
 		if err := r.ready(ctx); err != nil {
 			return err
 		}
+		if err := r.shop.forget(ctx, r.letGo); err != nil {
+			return err
+		}
+		defer func() { p.forgets(r.letGo) }()
 		var err error
 		if p, err = r.shop.plan(ctx, append(opts, r.replaced()...)...); err != nil {
 			return err

@@ -47,6 +47,7 @@ type Instance struct {
 	Key        any            `json:"index_key"`
 	Deposed    string         `json:"deposed"`
 	Status     string         `json:"status"`
+	Stays      bool           `json:"skip_destroy"` // it was declared so, whatever is declared now
 	Attributes map[string]any `json:"attributes"`
 }
 
@@ -148,6 +149,18 @@ func (s *State) Holds(address, id string) bool {
 				continue
 			}
 			if known, ok := i.Attributes["id"]; id == "" || !ok || fmt.Sprint(known) == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Stays tells whether an object was declared to outlive its removal from the state.
+func (s *State) Stays(address string) bool {
+	for _, r := range s.Resources {
+		for _, i := range r.Instances {
+			if i.Stays && r.Mode == managed && r.address(i) == address {
 				return true
 			}
 		}

@@ -222,7 +222,7 @@ func (w *incusWorld) inside(address, script string) string {
 
 // images makes the stand-in nixpkgs able to make images: it is given the machine
 // that containers are made of, as an archive without an end.
-func (w *incusWorld) images() {
+func (w *world) images() {
 	w.t.Helper()
 	_, _, cache := given(w.t)
 	tree, release, err := guest.Tree(w.t.Context(), filepath.Join(cache, "guest"), testWriter{w.t})

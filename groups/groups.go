@@ -18,6 +18,9 @@ type Group struct {
 	Inventory   *Inventory // nil means that the group stands in none
 	Images      []Image    // that new machines start from
 	Source      Source
+	// ImageSource is where the modules of the images come from, where a run takes
+	// them from another side than the machines'; nil means Source.
+	ImageSource *Source
 }
 
 // Source is where the NixOS modules of a group come from when the caller names

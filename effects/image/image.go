@@ -206,7 +206,7 @@ func (i item) build(ctx context.Context, run *task.Run) (built, error) {
 		return b, report.Fail("find the files of the image", err, "the nixpkgs of NIXPKGS makes them in a place that is not known here")
 	}
 	defer run.Record.Time("hash")()
-	if err := guard(ctx, b.Files); err != nil {
+	if err := guard(ctx, b.Files, run.Log.In("image")); err != nil {
 		return b, err
 	}
 	b.Fingerprint, err = b.Files.Fingerprint()

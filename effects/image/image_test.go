@@ -95,6 +95,8 @@ func TestEmptyPasswords(t *testing.T) {
 		{"the last of two counts", []string{"etc/shadow", empty, "etc/shadow", locked}, false},
 		{"somebody else's", []string{"etc/shadow", "bin::1::::::\n" + locked}, false},
 		{"none", []string{"nix/store/x", ""}, false},
+		{"to be made empty", []string{"nix/store/0a-users-groups.json", `{"users":[{"name":"bin","password":""},{"name":"root","hashedPassword":null,"initialHashedPassword":""}]}`}, true},
+		{"to be made locked", []string{"nix/store/0a-users-groups.json", `{"users":[{"name":"root","hashedPassword":"!","initialHashedPassword":null}]}`}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var zipped bytes.Buffer
@@ -109,7 +111,7 @@ func TestEmptyPasswords(t *testing.T) {
 			} {
 				path := filepath.Join(t.TempDir(), name)
 				assert.NilError(t, os.WriteFile(path, text, 0o600))
-				err := guard(t.Context(), incus.Files{Root: path})
+				err := guard(t.Context(), incus.Files{Root: path}, report.NewLog(&said{}))
 				if c.open {
 					assert.Equal(t, report.CodeOf(err), report.Refused, name)
 				} else {
@@ -118,9 +120,23 @@ func TestEmptyPasswords(t *testing.T) {
 			}
 		})
 	}
-	path := filepath.Join(t.TempDir(), "nixos.qcow2")
-	assert.NilError(t, os.WriteFile(path, nil, 0o600))
-	assert.NilError(t, guard(t.Context(), incus.Files{Root: path}), "a disk is the evaluation's to judge")
+}
+
+// said is what a log was told.
+type said struct{ lines []string }
+
+func (s *said) Take(e report.Event) { s.lines = append(s.lines, string(e.Level)+" "+e.Text) }
+
+func TestARootThatCannotBeLookedIntoIsNoSilentPass(t *testing.T) {
+	for name, text := range map[string][]byte{"it can't be looked into": []byte("something"), "it holds no file of accounts": archive(t, "nix/store/x", "")} {
+		path := filepath.Join(t.TempDir(), "root")
+		assert.NilError(t, os.WriteFile(path, text, 0o600))
+		log := &said{}
+		assert.NilError(t, guard(t.Context(), incus.Files{Root: path}, report.NewLog(log)))
+		assert.Assert(t, cmp.Len(log.lines, 1))
+		assert.Assert(t, cmp.Contains(log.lines[0], "was not seen"))
+		assert.Assert(t, cmp.Contains(log.lines[0], name))
+	}
 }
 
 func TestStreams(t *testing.T) {

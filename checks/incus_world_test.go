@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -181,6 +182,7 @@ func (w *incusWorld) list(path string) []string {
 	var all []string
 	status, fault := w.ask(w.admin, http.MethodGet, path, nil, &all)
 	assert.Equal(w.t, status, http.StatusOK, fault)
+	slices.Sort(all) // the server gives them in any order
 	return all
 }
 

@@ -128,12 +128,13 @@ type run struct {
 	images  []item
 	server  incus.Keys
 	streams StreamKeys
+	keep    KeepKeys
 }
 
 func (r *run) Coordinates() []any {
 	var all []any
 	if r.verb != build {
-		all = append(all, &r.server, &r.streams)
+		all = append(all, &r.server, &r.streams, &r.keep)
 	}
 	for _, i := range r.images {
 		all = append(all, i.blueprint.Coordinates()...)

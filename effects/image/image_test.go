@@ -182,6 +182,71 @@ func TestStreams(t *testing.T) {
 	assert.Assert(t, s.has(r.product(b), b) && s.has(r.product(b), newer))
 }
 
+func TestOldVersionsOfAFolder(t *testing.T) {
+	r := &run{group: groups.Group{Name: "operator"}}
+	image := fs.NewDir(t, "image", fs.WithFile("metadata.tar.xz", "meta"), fs.WithFile("nixos.squashfs", "root"))
+	day := func(n int) time.Time { return time.Date(2026, 11, n, 1, 2, 3, 0, time.UTC) }
+	version := func(n int) built {
+		return built{Image: groups.Image{Name: "base"}, Files: incus.Files{Metadata: image.Join("metadata.tar.xz"), Root: image.Join("nixos.squashfs")}, Fingerprint: day(n).String()}
+	}
+	product := r.product(version(1))
+	for _, c := range []struct {
+		name    string
+		keep    int
+		current int
+		other   string // another index of the folder
+		left    []string
+	}{
+		{"all", 0, 5, "", []string{"20261101_010203", "20261102_010203", "20261103_010203", "20261104_010203", "20261105_010203", "mine"}},
+		{"more than there are", 9, 5, "", []string{"20261101_010203", "20261102_010203", "20261103_010203", "20261104_010203", "20261105_010203", "mine"}},
+		{"two", 2, 5, "", []string{"20261104_010203", "20261105_010203", "mine"}},
+		{"one", 1, 5, "", []string{"20261105_010203", "mine"}},
+		{"the current one is old", 2, 1, "", []string{"20261101_010203", "20261105_010203", "mine"}},
+		{"another index names one", 1, 5, `{"path":"images\/operator\/base\/amd64\/container\/20261102_010203\/squashfs"}`, []string{"20261102_010203", "20261105_010203", "mine"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			s, err := openStreams(dir)
+			assert.NilError(t, err)
+			for n := 1; n <= 5; n++ {
+				assert.NilError(t, s.add(t.Context(), product, "operator/base", version(n), day(n)))
+			}
+			assert.NilError(t, s.add(t.Context(), "other:base:amd64:container", "other/base", version(1), day(1)))
+			folder := filepath.Join(dir, "images/operator/base/amd64/container")
+			for _, more := range []string{"mine", "20261106_000000", "20261001_000000"} { // a person's, one that is being written, one that was cut off
+				assert.NilError(t, os.Mkdir(filepath.Join(folder, more), 0o755))
+			}
+			assert.NilError(t, s.write())
+			if c.other != "" {
+				assert.NilError(t, os.WriteFile(filepath.Join(dir, "streams/v1/other.json"), []byte(c.other), 0o600))
+			}
+			retired := s.retire(product, version(c.current), c.keep)
+			assert.Assert(t, cmp.Len(s.retire(product, version(c.current), c.keep), 0), "once")
+			assert.NilError(t, s.write())
+			if c.keep > 0 {
+				_, err = s.sweep(product, retired, day(6))
+				assert.NilError(t, err)
+				again, err := s.sweep(product, nil, day(6))
+				assert.NilError(t, err)
+				assert.Assert(t, cmp.Len(again, 0))
+			}
+			entries, err := os.ReadDir(folder)
+			assert.NilError(t, err)
+			var left []string
+			for _, e := range entries {
+				if e.Name() != "20261106_000000" && (c.keep > 0 || e.Name() != "20261001_000000") {
+					left = append(left, e.Name())
+				}
+			}
+			assert.DeepEqual(t, left, c.left)
+			_, err = os.Stat(filepath.Join(folder, "20261106_000000"))
+			assert.NilError(t, err)
+			assert.Assert(t, s.has(product, version(c.current)))
+			assert.Assert(t, s.has("other:base:amd64:container", version(1)))
+		})
+	}
+}
+
 func TestAFolderThatIsNoStreamIsLeftAlone(t *testing.T) {
 	dir := fs.NewDir(t, "streams", fs.WithDir("streams", fs.WithDir("v1", fs.WithFile("images.json", "<html>"))))
 	_, err := openStreams(dir.Path())

@@ -66,7 +66,7 @@ func newLayersWorld(t *testing.T) *layersWorld {
 }
 
 // module is the module.json of the operator's group as the program prints it, changed.
-func (w *layersWorld) module(change func(group map[string]any)) string {
+func (w *world) module(change func(group map[string]any)) string {
 	w.t.Helper()
 	printed, err := child.Command{Path: binary(w.t), Args: []string{"module", "operator"}, Env: pairs(w.env)}.Output(w.t.Context())
 	assert.NilError(w.t, err)

@@ -143,16 +143,16 @@ func (r *run) plan(ctx context.Context, run *task.Run, all []built) error {
 		if err != nil {
 			return err
 		}
-		words := r.words(s)
+		words := []string{r.words(s)}
 		old, err := r.stale(ctx, c, s)
 		if err != nil {
 			return &report.Fault{Code: report.Unknown, What: "look for older versions of image " + b.Name, Where: c.Address(), Why: err}
 		}
 		for _, i := range old {
-			words += fmt.Sprintf("\nwould remove %s, %s", strings.Join(i.Names, " "), i.Fingerprint)
+			words = append(words, fmt.Sprintf("would remove %s, %s", strings.Join(i.Names, " "), i.Fingerprint))
 		}
 		run.Record.Plan.Changes = run.Record.Plan.Changes || !s.idle() || len(old) > 0
-		if _, err := fmt.Fprintln(run.Out, words); err != nil {
+		if _, err := fmt.Fprintln(run.Out, strings.Join(words, "\n")); err != nil {
 			return err
 		}
 	}

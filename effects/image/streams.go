@@ -200,16 +200,16 @@ func (r *run) streamPlan(run *task.Run, all []built) error {
 		return err
 	}
 	for _, b := range all {
-		words := fmt.Sprintf("no changes: %s has %s", s.dir, b.Fingerprint)
+		words := []string{fmt.Sprintf("no changes: %s has %s", s.dir, b.Fingerprint)}
 		if !s.has(r.product(b), b) {
 			run.Record.Plan.Changes = true
-			words = fmt.Sprintf("would write %s to %s as %s", b.Fingerprint, s.dir, r.moving(b))
+			words[0] = fmt.Sprintf("would write %s to %s as %s", b.Fingerprint, s.dir, r.moving(b))
 		}
 		for _, old := range s.retire(r.product(b), b, int(r.keep.Keep)) {
 			run.Record.Plan.Changes = true
-			words += fmt.Sprintf("\nwould remove its version %s from %s", old, s.dir)
+			words = append(words, fmt.Sprintf("would remove its version %s from %s", old, s.dir))
 		}
-		if _, err := fmt.Fprintln(run.Out, words); err != nil {
+		if _, err := fmt.Fprintln(run.Out, strings.Join(words, "\n")); err != nil {
 			return err
 		}
 	}

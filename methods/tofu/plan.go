@@ -39,6 +39,12 @@ func (p Plan) String() string {
 	return text
 }
 
+// add takes in what another plan is to do after it.
+func (p *Plan) add(next Plan) {
+	p.Add, p.Change, p.Remove, p.Import = p.Add+next.Add, p.Change+next.Change, p.Remove+next.Remove, p.Import+next.Import
+	p.Changes, p.Changed = append(p.Changes, next.Changes...), p.Changed || next.Changed
+}
+
 // forgets adds what is taken out of the state before the plan is made.
 func (p *Plan) forgets(u undeclared) {
 	p.Forget, p.Changed = len(u.forget), p.Changed || len(u.forget) > 0
@@ -171,8 +177,8 @@ func (s *stream) diagnose(d *diagnostic) {
 	case d == nil:
 	case d.Severity == "error":
 		s.faults = append(s.faults, errors.New(d.String()))
-	case d.Summary == lockFile:
-		// It is of this run, and goes with it.
+	case d.Summary == lockFile, d.Summary == targeting, d.Summary == incomplete:
+		// It is of this run, and goes with it; or the rest follows.
 	default:
 		s.log.Warnf("%s", d)
 	}
@@ -180,6 +186,12 @@ func (s *stream) diagnose(d *diagnostic) {
 
 // lockFile is what OpenTofu says of providers that come from a mirror.
 const lockFile = "Incomplete lock file information for providers"
+
+// What it says of a plan for some objects alone.
+const (
+	targeting  = "Resource targeting is in effect"
+	incomplete = "Applied changes may be incomplete"
+)
 
 // result is the plan that was read, and what OpenTofu called an error.
 func (s *stream) result() (Plan, error) {

@@ -20,15 +20,15 @@ import (
 
 // reading is the way of every verb that changes nothing: no lock, one GET, a
 // folder of its own that goes with it, and a broker that takes nothing.
-func (e *Engine) reading(ctx context.Context, d Deployment, verb string, work func(context.Context, *workshop) error) (found *state.State, err error) {
+func (e *Engine) reading(ctx context.Context, d Deployment, verb string, work func(context.Context, *workshop) error) error {
 	s, err := e.readable(ctx, d, verb)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if e.Found != nil {
 		e.Found(s.Lineage, s.Serial)
 	}
-	return s, e.over(ctx, d, s, nil, work)
+	return e.over(ctx, d, s, nil, work)
 }
 
 // over gives work a folder and a state, whose versions are take's; without it there
@@ -154,7 +154,7 @@ func (e *Engine) Plan(ctx context.Context, d Deployment) (*Result, error) {
 // Output gives the outputs of the state.
 func (e *Engine) Output(ctx context.Context, d Deployment) (map[string]state.Output, error) {
 	all := map[string]state.Output{}
-	_, err := e.reading(ctx, d, Output, func(ctx context.Context, w *workshop) error {
+	err := e.reading(ctx, d, Output, func(ctx context.Context, w *workshop) error {
 		if err := w.init(ctx, true); err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func (e *Engine) Output(ctx context.Context, d Deployment) (map[string]state.Out
 // Show gives the state with all its values, child modules included.
 func (e *Engine) Show(ctx context.Context, d Deployment) (*tfjson.State, error) {
 	var shown *tfjson.State
-	_, err := e.reading(ctx, d, Show, func(ctx context.Context, w *workshop) error {
+	err := e.reading(ctx, d, Show, func(ctx context.Context, w *workshop) error {
 		if err := w.init(ctx, true); err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func (e *Engine) Show(ctx context.Context, d Deployment) (*tfjson.State, error) 
 // StateList gives the addresses of all that is in the state.
 func (e *Engine) StateList(ctx context.Context, d Deployment) ([]string, error) {
 	var list []string
-	_, err := e.reading(ctx, d, StateList, func(ctx context.Context, w *workshop) error {
+	err := e.reading(ctx, d, StateList, func(ctx context.Context, w *workshop) error {
 		if err := w.init(ctx, true); err != nil {
 			return err
 		}
@@ -205,7 +205,7 @@ func (e *Engine) StateShow(ctx context.Context, d Deployment, address string) (s
 		return "", err
 	}
 	var text string
-	_, err := e.reading(ctx, d, StateShow, func(ctx context.Context, w *workshop) error {
+	err := e.reading(ctx, d, StateShow, func(ctx context.Context, w *workshop) error {
 		if err := w.init(ctx, true); err != nil {
 			return err
 		}

@@ -39,6 +39,7 @@ type run struct {
 
 	behind error  // why the backend does not have the newest
 	path   string // of the file that has it; empty is none
+	begun  bool   // the record of events is
 	lost   bool   // an OpenTofu did not end by itself
 	cancel context.CancelCauseFunc
 }
@@ -320,8 +321,11 @@ func (r *run) apply(ctx context.Context, p Plan) error {
 			return explained(err)
 		}
 	}
-	if err := ledger.Start(r.dir.Events(), r.id.Nonce); err != nil {
-		return err
+	if !r.begun {
+		if err := ledger.Start(r.dir.Events(), r.id.Nonce); err != nil {
+			return err
+		}
+		r.begun = true
 	}
 	err := r.shop.apply(ctx)
 	r.lost = !r.shop.control.Last().ByItself

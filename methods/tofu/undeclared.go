@@ -62,6 +62,15 @@ func (d *Declared) removes(address string) bool {
 	return d.providers[local]
 }
 
+// targets keep a plan to what is declared.
+func (d *Declared) targets() []tfexec.PlanOption {
+	var all []tfexec.PlanOption
+	for _, resource := range slices.Sorted(maps.Keys(d.resources)) {
+		all = append(all, tfexec.Target(resource))
+	}
+	return all
+}
+
 // undeclared are the objects of a state that nothing declares any more and that the
 // caller lets go: to be forgotten, and to be removed.
 type undeclared struct{ forget, remove []string }

@@ -25,11 +25,13 @@ func TestAnOmissionRemovesNothing(t *testing.T) {
 	defer served.Close()
 	const head = `"terraform":{"required_providers":{"files":{"source":"` + address + `"}}},"provider":{"files":{}}`
 	const rest = `"terraform_data":{"machine":{"input":"web"}}`
+	const changed = `"terraform_data":{"machine":{"input":"changed"},"other":{"input":"made"}}`
 	for _, c := range []struct {
 		name, stays string // lifecycle of what is declared at first
 		key         env.Secret
 		keys        Keys
 		unset       bool // the provider is not configured any more
+		more        bool // something else is to change as well
 		verb        string
 		ends        report.Code
 		says        string
@@ -47,6 +49,7 @@ func TestAnOmissionRemovesNothing(t *testing.T) {
 		{name: "forgotten by a destroy", unset: true, keys: Keys{Forget: env.Names{"files_file.data"}}, verb: Destroy, there: true},
 		{name: "removed", keys: Keys{Remove: env.Names{"files_file.data"}}, verb: Apply, objects: 1},
 		{name: "removed though it was to stay", stays: `,"lifecycle":{"destroy":false}`, keys: Keys{Remove: env.Names{"files_file.data"}}, verb: Apply, objects: 1},
+		{name: "removed after all else", more: true, keys: Keys{Remove: env.Names{"files_file.data"}}, verb: Apply, objects: 2},
 		{name: "removed by a destroy", keys: Keys{Remove: env.Names{"files_file.data"}}, verb: Destroy},
 		{
 			name: "removed by a destroy though it was to stay", stays: `,"lifecycle":{"destroy":false}`, keys: Keys{Remove: env.Names{"files_file.data"}}, verb: Destroy,
@@ -75,6 +78,9 @@ func TestAnOmissionRemovesNothing(t *testing.T) {
 			assert.NilError(t, err)
 			before := b.State()
 			later := d(`{` + head + `,"resource":{` + rest + `}}`)
+			if c.more {
+				later = d(`{` + head + `,"resource":{` + changed + `}}`)
+			}
 			if c.unset {
 				later = d(`{"resource":{` + rest + `}}`)
 			}
@@ -104,6 +110,10 @@ func TestAnOmissionRemovesNothing(t *testing.T) {
 			} else {
 				assert.Equal(t, len(result.Objects), c.objects)
 				assert.Equal(t, b.State() == "", c.objects == 0)
+				if c.more {
+					assert.Equal(t, result.Plan.String(), "1 to add, 1 to change, 1 to remove")
+					assert.Equal(t, result.Plan.Changes[len(result.Plan.Changes)-1].Address, "files_file.data")
+				}
 			}
 			_, err = os.Stat(file)
 			assert.Equal(t, err == nil, c.there)

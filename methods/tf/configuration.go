@@ -86,6 +86,7 @@ func (v *verbTask) deployment(ctx context.Context, run *task.Run, w *work) (tofu
 		return d, nil, err
 	}
 	d.Keeps = d.Keeps || parts.Keeps
+	d.Core = machineType + "." + w.reach.Deployment.Machine.Name
 	if d.Declared, err = tofu.Declares(d.Files); err != nil {
 		return d, nil, err
 	}

@@ -75,6 +75,9 @@ type Deployment struct {
 	// Declared is what Files declare. What a state holds beyond it is neither removed
 	// nor forgotten unless the keys name it. Nil leaves that to OpenTofu.
 	Declared *Declared
+	// Core is the address of the object that makes a state this deployment's, whose id
+	// is Name. A state with another of its type is another's. It goes with Declared.
+	Core string
 	// Adopts tells whether making an object again takes over the one that is
 	// there: its provider finds it by a name that follows from the address.
 	Adopts func(o ledger.Object) bool

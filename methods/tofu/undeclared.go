@@ -82,6 +82,10 @@ func (e *Engine) undeclared(d Deployment, s *state.State, verb string) (undeclar
 	if d.Declared == nil {
 		return u, nil
 	}
+	if other := stranger(s, d.Core); other != "" {
+		return u, report.Refuse("use the state", fmt.Errorf("it is the state of %s, and this program deploys %s", other, d.Name),
+			"nothing was changed; TF_HTTP_ADDRESS must be the address of this deployment's own state")
+	}
 	var held, faults []string
 	for _, address := range s.Objects() {
 		forget, remove := slices.Contains(e.Keys.Forget, address), slices.Contains(e.Keys.Remove, address)
@@ -116,6 +120,20 @@ func (e *Engine) undeclared(d Deployment, s *state.State, verb string) (undeclar
 		hint += "; or STATE_REMOVE=" + strings.Join(removable, ",") + " to remove it, with all it holds"
 	}
 	return u, report.Refuse("go on from the state", fmt.Errorf("it holds what nothing declares any more: %s", listed(held)), hint)
+}
+
+// stranger is whose state it is, if it is another's; it goes by the type of the core.
+func stranger(s *state.State, core string) string {
+	kind, _, _ := strings.Cut(core, ".")
+	for _, r := range s.Resources {
+		if address := r.Type + "." + r.Name; r.Type == kind && address != core && len(r.Instances) > 0 {
+			if id, ok := r.Instances[0].Attributes["id"].(string); ok {
+				return id
+			}
+			return address
+		}
+	}
+	return ""
 }
 
 // removalsFile has what is to be removed, also what was declared to stay.

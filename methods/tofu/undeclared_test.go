@@ -122,6 +122,32 @@ func TestAnOmissionRemovesNothing(t *testing.T) {
 	}
 }
 
+// TestTheStateOfAnotherIsNoOmission must not have anybody forget what is another's.
+func TestTheStateOfAnotherIsNoOmission(t *testing.T) {
+	b := newBench(t, fakestate.Strict)
+	d := func(name string) Deployment {
+		d := Deployment{Name: "operator-" + name, Core: "terraform_data." + name, Files: map[string][]byte{
+			"main.tf.json": []byte(`{"resource":{"terraform_data":{"` + name + `":{}}}}`),
+		}}
+		declared, err := Declares(d.Files)
+		assert.NilError(t, err)
+		d.Declared = declared
+		return d
+	}
+	_, err := b.engine(Keys{Phase: cold}).Apply(t.Context(), d("web"))
+	assert.NilError(t, err)
+	before := b.State()
+	k := Keys{Forget: env.Names{"terraform_data.web"}}
+	_, applied := b.engine(k).Apply(t.Context(), d("db"))
+	_, destroyed := b.engine(k).Destroy(t.Context(), d("db"))
+	_, planned := b.engine(k).Plan(t.Context(), d("db"))
+	for _, err := range []error{applied, destroyed, planned} {
+		refusedFor(t, err, "it is the state of ")
+		assert.ErrorContains(t, err, "this program deploys operator-db")
+	}
+	assert.Equal(t, b.State(), before)
+}
+
 // TestWhatStaysIsNotForgottenForAnother has an object that is declared to stay, and
 // declared elsewhere: OpenTofu would forget it, and make an empty one.
 func TestWhatStaysIsNotForgottenForAnother(t *testing.T) {

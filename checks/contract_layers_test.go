@@ -66,7 +66,7 @@ func newLayersWorld(t *testing.T) *layersWorld {
 }
 
 // module is the module.json of the operator's group as the program prints it, changed.
-func (w *layersWorld) module(change func(group map[string]any)) string {
+func (w *world) module(change func(group map[string]any)) string {
 	w.t.Helper()
 	printed, err := child.Command{Path: binary(w.t), Args: []string{"module", "operator"}, Env: pairs(w.env)}.Output(w.t.Context())
 	assert.NilError(w.t, err)
@@ -163,6 +163,36 @@ func TestContractLayersDecisions(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// TestContractLayersImages builds an image whose module is called the same on both
+// sides, and is another.
+func TestContractLayersImages(t *testing.T) {
+	w := newLayersWorld(t)
+	w.images()
+	w.write("modules/incus-image.nix", `throw "of the pin"`)
+	w.env["OPERATOR_MODULE_SOURCE"] = w.pin
+	for _, c := range []struct {
+		decided, pinned, from string
+		code                  report.Code
+	}{
+		{"resources=operator,effects=provider", "", "operator (baked in)", report.Healthy},
+		{"resources=operator", "dns", "operator (baked in)", report.Healthy},
+		{"resources=provider,effects=operator", "", w.pin, report.Refused},
+		{"resources=provider", "image", w.pin, report.Refused},
+	} {
+		o := w.as(t).slipway(map[string]string{"VERSION_LAYERS": c.decided, "PIN_EFFECT": c.pinned}, "operator-image-build")
+		assert.Equal(t, o.code, c.code)
+		assert.Equal(t, strings.Contains(o.stderr, "of the pin"), c.from == w.pin)
+		for _, l := range o.record.Layers {
+			if l.Layer == "effects" && (len(l.Effects) == 0 || strings.Contains(strings.Join(l.Effects, ","), "image")) {
+				assert.Equal(t, l.Source, c.from)
+			}
+		}
+		if c.code == report.Healthy {
+			assert.Equal(t, o.record.Source.Modules, c.from)
 		}
 	}
 }

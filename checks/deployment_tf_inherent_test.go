@@ -249,6 +249,33 @@ func TestDeploymentTFInherent(t *testing.T) {
 			}
 		}
 	})
+	t.Run("declared no more it is refused, and forgotten if told so", func(t *testing.T) {
+		off := map[string]string{"VERSION_LAYERS": "resources=provider,effects=provider"}
+		before := body()
+		for _, program := range []string{"operator-tf-web-plan", "operator-tf-web-apply", "operator-tf-web-refresh", "operator-tf-web-destroy"} {
+			o := w.as(t).slipway(off, program)
+			assert.Equal(t, o.code, report.Refused, program)
+			assert.Assert(t, cmp.Contains(o.stderr, "STATE_FORGET=postgresql_database.web,postgresql_role.web,vault_mount.web"))
+			assert.Assert(t, !strings.Contains(o.stderr, "STATE_REMOVE="), "nobody could")
+		}
+		assert.Equal(t, w.as(t).slipway(off, "operator-tf-web-state-list").code, report.Healthy)
+		assert.Equal(t, body(), before)
+		off["STATE_FORGET"] = "postgresql_database.web,postgresql_role.web,vault_mount.web"
+		o := w.as(t).slipway(off, "operator-tf-web-plan")
+		assert.Equal(t, o.code, report.Healthy)
+		assert.Assert(t, cmp.Contains(o.stdout, "postgresql_database.web will be forgotten, and stays where it is"))
+		assert.Equal(t, body(), before)
+		for range 2 { // the second finds nothing to forget
+			assert.Equal(t, w.as(t).slipway(off, "operator-tf-web-apply").code, report.Healthy)
+			assert.Equal(t, w.as(t).slipway(off, "operator-tf-web-state-list").stdout, "slipway_machine.web\n")
+		}
+		assert.Assert(t, owned(t, nextSecret))
+		assert.Assert(t, cmp.Contains(mounts(), `"operator/web/"`))
+		for _, known := range [][]string{{"vault_mount.web", "operator/web"}, {"postgresql_role.web", "forgejo"}, {"postgresql_database.web", "forge"}} {
+			assert.Equal(t, w.as(t).slipway(nil, "operator-tf-web-import", known[0], known[1]).code, report.Healthy)
+		}
+		assert.Equal(t, w.as(t).slipway(nil, "operator-tf-web-apply").code, report.Healthy)
+	})
 	t.Run("giving up the state leaves it", func(t *testing.T) {
 		o := w.as(t).slipway(nil, "operator-tf-web-destroy")
 		assert.Equal(t, o.code, report.Healthy)

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,8 +71,67 @@ func TestImagePublish(t *testing.T) {
 	assert.Assert(t, !strings.Contains(moved.stderr, "sending"))
 	assert.Equal(t, w.alias("operator/base"), fingerprint)
 
+	w.oldVersions(fingerprint, other)
 	w.wrongFingerprint()
 	w.emptyPasswords()
+}
+
+// oldVersions publishes one version after the other, of which one is to stay: with it
+// stays what has a name of somebody else's, and what an instance was made from. first
+// is published already, and stranger is an image of nobody's.
+func (w *incusWorld) oldVersions(first, stranger string) {
+	w.t.Helper()
+	module := func(name string) string {
+		text, err := os.ReadFile(filepath.Join("..", "groups", "modules", name))
+		assert.NilError(w.t, err)
+		return string(text)
+	}
+	for _, name := range []string{"existing-host.nix", "incus-container.nix", "incus-vm.nix"} {
+		w.write("modules/"+name, module(name))
+	}
+	next := func(n string, verb string) outcome {
+		w.write("modules/incus-image.nix", strings.Replace(module("incus-image.nix"), "  documentation", "  environment.etc.version.text = \""+n+"\";\n  documentation", 1))
+		o := w.slipway(map[string]string{"SELF_MODULE_SOURCE": w.source, "IMAGE_KEEP": "1"}, "operator-image-"+verb)
+		assert.Equal(w.t, o.code, report.Healthy)
+		return o
+	}
+	images := func() []string {
+		all := w.list("/1.0/images")
+		for i := range all {
+			all[i] = filepath.Base(all[i])
+		}
+		return all
+	}
+	published := func(n string) string {
+		_, fingerprint, _ := strings.Cut(strings.TrimSpace(next(n, "publish").stdout), " ")
+		return fingerprint
+	}
+	plan := next("2", "plan")
+	assert.Assert(w.t, cmp.Contains(plan.stdout, first))
+	assert.Assert(w.t, cmp.Contains(plan.stdout, "would remove its version"))
+	assert.Assert(w.t, slices.Contains(images(), first))
+	second := published("2")
+	assert.Assert(w.t, !slices.Contains(images(), first))
+	assert.Assert(w.t, slices.Contains(images(), stranger))
+	again := next("2", "publish")
+	assert.Assert(w.t, !again.record.Changed)
+	versions, err := filepath.Glob(filepath.Join(w.env["IMAGE_STREAMS"], "images", "operator", "base", "*", "*", "*"))
+	assert.NilError(w.t, err)
+	assert.Assert(w.t, cmp.Len(versions, 1))
+
+	status, fault := w.ask(w.admin, http.MethodPost, "/1.0/images/aliases", map[string]string{"name": "golden", "target": second}, nil)
+	assert.Equal(w.t, status, http.StatusCreated, fault)
+	third := published("3")
+	status, fault = w.ask(w.admin, http.MethodPost, "/1.0/instances", map[string]any{
+		"name": "of-the-third", "source": map[string]string{"type": "image", "fingerprint": third},
+		"devices": map[string]map[string]string{"root": {"type": "disk", "path": "/", "pool": incusd.Pool}},
+	}, nil)
+	assert.Assert(w.t, slices.Contains([]int{http.StatusOK, http.StatusAccepted}, status), fault)
+	fourth := published("4")
+	for _, stays := range []string{second, third, fourth, stranger} {
+		assert.Assert(w.t, slices.Contains(images(), stays))
+	}
+	assert.Equal(w.t, w.alias("operator/base"), fourth)
 }
 
 // wrongFingerprint uploads what is not what it is said to be: the server refuses it.

@@ -60,6 +60,7 @@ func TestIncusOperatorHosts(t *testing.T) {
 	}
 	assert.Assert(t, !strings.Contains(refused.stderr, "evaluate:"))
 
+	w.env["INCUS_MAKES"] = "profile" // which a restricted certificate may, in a project that has its own
 	first := w.slipway(cold, program)
 	assert.Equal(t, first.code, report.Healthy)
 	again := w.slipway(nil, program)

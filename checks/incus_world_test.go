@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -181,6 +182,7 @@ func (w *incusWorld) list(path string) []string {
 	var all []string
 	status, fault := w.ask(w.admin, http.MethodGet, path, nil, &all)
 	assert.Equal(w.t, status, http.StatusOK, fault)
+	slices.Sort(all) // the server gives them in any order
 	return all
 }
 
@@ -222,7 +224,7 @@ func (w *incusWorld) inside(address, script string) string {
 
 // images makes the stand-in nixpkgs able to make images: it is given the machine
 // that containers are made of, as an archive without an end.
-func (w *incusWorld) images() {
+func (w *world) images() {
 	w.t.Helper()
 	_, _, cache := given(w.t)
 	tree, release, err := guest.Tree(w.t.Context(), filepath.Join(cache, "guest"), testWriter{w.t})

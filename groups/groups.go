@@ -18,6 +18,9 @@ type Group struct {
 	Inventory   *Inventory // nil means that the group stands in none
 	Images      []Image    // that new machines start from
 	Source      Source
+	// ImageSource is where the modules of the images come from, where a run takes
+	// them from another side than the machines'; nil means Source.
+	ImageSource *Source
 	// Parts are the groups that this one is made of, in the order in which they come:
 	// each waits for those before it. A group with parts has nothing of its own.
 	Parts []Part

@@ -54,7 +54,7 @@ func (Checks) DeploymentTfHosts(ctx context.Context) error {
 	return run(ctx, "checks-deployment-tf-hosts")
 }
 
-// DeploymentTfIncusHosts makes a machine on a real Incus daemon from an image that it published: made, unchanged, changed in place, a failing unit, destroyed.
+// DeploymentTfIncusHosts makes a machine on a real Incus daemon from an image that it published: made, unchanged, changed in place, a failing unit, declared no more, destroyed.
 func (Checks) DeploymentTfIncusHosts(ctx context.Context) error {
 	return run(ctx, "checks-deployment-tf-incus-hosts")
 }
@@ -64,7 +64,7 @@ func (Checks) DeploymentTfIncusOperatorHosts(ctx context.Context) error {
 	return run(ctx, "checks-deployment-tf-incus-operator-hosts")
 }
 
-// ImagePublish publishes images to a real Incus daemon and to a folder that it fetches from: idempotent, cut off, not what they are said to be, with an empty password.
+// ImagePublish publishes images to a real Incus daemon and to a folder that it fetches from: idempotent, cut off, not what they are said to be, with an empty password, older than is kept.
 func (Checks) ImagePublish(ctx context.Context) error { return run(ctx, "checks-image-publish") }
 
 // DeploymentBadInput tries what users get wrong: each is refused with what to do, and nothing is changed.

@@ -82,6 +82,7 @@ func (*incus) DataSources(context.Context) []func() datasource.DataSource { retu
 func (*incus) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{
 		func() resource.Resource { return &instance{} },
+		func() resource.Resource { return &profile{} },
 		func() resource.Resource { return &thing{kind: project} },
 		func() resource.Resource { return &thing{kind: network} },
 		func() resource.Resource { return &thing{kind: volume} },

@@ -128,12 +128,13 @@ type run struct {
 	images  []item
 	server  incus.Keys
 	streams StreamKeys
+	keep    KeepKeys
 }
 
 func (r *run) Coordinates() []any {
 	var all []any
 	if r.verb != build {
-		all = append(all, &r.server, &r.streams)
+		all = append(all, &r.server, &r.streams, &r.keep)
 	}
 	for _, i := range r.images {
 		all = append(all, i.blueprint.Coordinates()...)
@@ -206,7 +207,7 @@ func (i item) build(ctx context.Context, run *task.Run) (built, error) {
 		return b, report.Fail("find the files of the image", err, "the nixpkgs of NIXPKGS makes them in a place that is not known here")
 	}
 	defer run.Record.Time("hash")()
-	if err := guard(ctx, b.Files); err != nil {
+	if err := guard(ctx, b.Files, run.Log.In("image")); err != nil {
 		return b, err
 	}
 	b.Fingerprint, err = b.Files.Fingerprint()

@@ -95,6 +95,8 @@ func TestEmptyPasswords(t *testing.T) {
 		{"the last of two counts", []string{"etc/shadow", empty, "etc/shadow", locked}, false},
 		{"somebody else's", []string{"etc/shadow", "bin::1::::::\n" + locked}, false},
 		{"none", []string{"nix/store/x", ""}, false},
+		{"to be made empty", []string{"nix/store/0a-users-groups.json", `{"users":[{"name":"bin","password":""},{"name":"root","hashedPassword":null,"initialHashedPassword":""}]}`}, true},
+		{"to be made locked", []string{"nix/store/0a-users-groups.json", `{"users":[{"name":"root","hashedPassword":"!","initialHashedPassword":null}]}`}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var zipped bytes.Buffer
@@ -109,7 +111,7 @@ func TestEmptyPasswords(t *testing.T) {
 			} {
 				path := filepath.Join(t.TempDir(), name)
 				assert.NilError(t, os.WriteFile(path, text, 0o600))
-				err := guard(t.Context(), incus.Files{Root: path})
+				err := guard(t.Context(), incus.Files{Root: path}, report.NewLog(&said{}))
 				if c.open {
 					assert.Equal(t, report.CodeOf(err), report.Refused, name)
 				} else {
@@ -118,9 +120,23 @@ func TestEmptyPasswords(t *testing.T) {
 			}
 		})
 	}
-	path := filepath.Join(t.TempDir(), "nixos.qcow2")
-	assert.NilError(t, os.WriteFile(path, nil, 0o600))
-	assert.NilError(t, guard(t.Context(), incus.Files{Root: path}), "a disk is the evaluation's to judge")
+}
+
+// said is what a log was told.
+type said struct{ lines []string }
+
+func (s *said) Take(e report.Event) { s.lines = append(s.lines, string(e.Level)+" "+e.Text) }
+
+func TestARootThatCannotBeLookedIntoIsNoSilentPass(t *testing.T) {
+	for name, text := range map[string][]byte{"it can't be looked into": []byte("something"), "it holds no file of accounts": archive(t, "nix/store/x", "")} {
+		path := filepath.Join(t.TempDir(), "root")
+		assert.NilError(t, os.WriteFile(path, text, 0o600))
+		log := &said{}
+		assert.NilError(t, guard(t.Context(), incus.Files{Root: path}, report.NewLog(log)))
+		assert.Assert(t, cmp.Len(log.lines, 1))
+		assert.Assert(t, cmp.Contains(log.lines[0], "was not seen"))
+		assert.Assert(t, cmp.Contains(log.lines[0], name))
+	}
 }
 
 func TestStreams(t *testing.T) {
@@ -164,6 +180,71 @@ func TestStreams(t *testing.T) {
 	newer.Fingerprint = "other"
 	assert.NilError(t, s.add(t.Context(), r.product(b), r.moving(b), newer, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)))
 	assert.Assert(t, s.has(r.product(b), b) && s.has(r.product(b), newer))
+}
+
+func TestOldVersionsOfAFolder(t *testing.T) {
+	r := &run{group: groups.Group{Name: "operator"}}
+	image := fs.NewDir(t, "image", fs.WithFile("metadata.tar.xz", "meta"), fs.WithFile("nixos.squashfs", "root"))
+	day := func(n int) time.Time { return time.Date(2026, 11, n, 1, 2, 3, 0, time.UTC) }
+	version := func(n int) built {
+		return built{Image: groups.Image{Name: "base"}, Files: incus.Files{Metadata: image.Join("metadata.tar.xz"), Root: image.Join("nixos.squashfs")}, Fingerprint: day(n).String()}
+	}
+	product := r.product(version(1))
+	for _, c := range []struct {
+		name    string
+		keep    int
+		current int
+		other   string // another index of the folder
+		left    []string
+	}{
+		{"all", 0, 5, "", []string{"20261101_010203", "20261102_010203", "20261103_010203", "20261104_010203", "20261105_010203", "mine"}},
+		{"more than there are", 9, 5, "", []string{"20261101_010203", "20261102_010203", "20261103_010203", "20261104_010203", "20261105_010203", "mine"}},
+		{"two", 2, 5, "", []string{"20261104_010203", "20261105_010203", "mine"}},
+		{"one", 1, 5, "", []string{"20261105_010203", "mine"}},
+		{"the current one is old", 2, 1, "", []string{"20261101_010203", "20261105_010203", "mine"}},
+		{"another index names one", 1, 5, `{"path":"images\/operator\/base\/amd64\/container\/20261102_010203\/squashfs"}`, []string{"20261102_010203", "20261105_010203", "mine"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			s, err := openStreams(dir)
+			assert.NilError(t, err)
+			for n := 1; n <= 5; n++ {
+				assert.NilError(t, s.add(t.Context(), product, "operator/base", version(n), day(n)))
+			}
+			assert.NilError(t, s.add(t.Context(), "other:base:amd64:container", "other/base", version(1), day(1)))
+			folder := filepath.Join(dir, "images/operator/base/amd64/container")
+			for _, more := range []string{"mine", "20261106_000000", "20261001_000000"} { // a person's, one that is being written, one that was cut off
+				assert.NilError(t, os.Mkdir(filepath.Join(folder, more), 0o755))
+			}
+			assert.NilError(t, s.write())
+			if c.other != "" {
+				assert.NilError(t, os.WriteFile(filepath.Join(dir, "streams/v1/other.json"), []byte(c.other), 0o600))
+			}
+			retired := s.retire(product, version(c.current), c.keep)
+			assert.Assert(t, cmp.Len(s.retire(product, version(c.current), c.keep), 0), "once")
+			assert.NilError(t, s.write())
+			if c.keep > 0 {
+				_, err = s.sweep(product, retired, day(6))
+				assert.NilError(t, err)
+				again, err := s.sweep(product, nil, day(6))
+				assert.NilError(t, err)
+				assert.Assert(t, cmp.Len(again, 0))
+			}
+			entries, err := os.ReadDir(folder)
+			assert.NilError(t, err)
+			var left []string
+			for _, e := range entries {
+				if e.Name() != "20261106_000000" && (c.keep > 0 || e.Name() != "20261001_000000") {
+					left = append(left, e.Name())
+				}
+			}
+			assert.DeepEqual(t, left, c.left)
+			_, err = os.Stat(filepath.Join(folder, "20261106_000000"))
+			assert.NilError(t, err)
+			assert.Assert(t, s.has(product, version(c.current)))
+			assert.Assert(t, s.has("other:base:amd64:container", version(1)))
+		})
+	}
 }
 
 func TestAFolderThatIsNoStreamIsLeftAlone(t *testing.T) {

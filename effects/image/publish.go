@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"fediversity.eu/slipway/internal/incus"
 	"fediversity.eu/slipway/targets/report"
@@ -61,6 +62,9 @@ func (r *run) publish(ctx context.Context, run *task.Run, all []built) error {
 		if err == nil {
 			err = r.bring(ctx, run, c, s)
 		}
+		if err == nil {
+			err = r.prune(ctx, run, c, s)
+		}
 		if err != nil {
 			return err
 		}
@@ -112,9 +116,12 @@ func (r *run) upload(ctx context.Context, run *task.Run, c *incus.Client, s step
 	return err
 }
 
+// pathProperty is the property by which an image is known to be one of ours.
+const pathProperty = "slipway.path"
+
 // properties say what the image is, and what it takes to run it.
 func (s step) properties() map[string]string {
-	all := map[string]string{"os": "NixOS", "description": s.Description, "slipway.path": s.Path}
+	all := map[string]string{"os": "NixOS", "description": s.Description, pathProperty: s.Path}
 	if s.Files.VM {
 		all["requirements.secureboot"] = "false"
 	} else {
@@ -136,8 +143,16 @@ func (r *run) plan(ctx context.Context, run *task.Run, all []built) error {
 		if err != nil {
 			return err
 		}
-		run.Record.Plan.Changes = run.Record.Plan.Changes || !s.idle()
-		if _, err := fmt.Fprintln(run.Out, r.words(s)); err != nil {
+		words := []string{r.words(s)}
+		old, err := r.stale(ctx, c, s)
+		if err != nil {
+			return &report.Fault{Code: report.Unknown, What: "look for older versions of image " + b.Name, Where: c.Address(), Why: err}
+		}
+		for _, i := range old {
+			words = append(words, fmt.Sprintf("would remove %s, %s", strings.Join(i.Names, " "), i.Fingerprint))
+		}
+		run.Record.Plan.Changes = run.Record.Plan.Changes || !s.idle() || len(old) > 0
+		if _, err := fmt.Fprintln(run.Out, strings.Join(words, "\n")); err != nil {
 			return err
 		}
 	}

@@ -71,6 +71,10 @@ type file struct {
 // The metadata's name, which says nothing of how it is packed.
 const metadataType = "incus.tar.xz"
 
+// versionForm is what versions are called: clients pass over those that don't begin
+// with a day.
+const versionForm = "20060102_150405"
+
 // arches are Incus's names of platforms.
 var arches = map[string]string{"x86_64-linux": "amd64", "aarch64-linux": "arm64"}
 
@@ -120,12 +124,17 @@ func (b built) kind() string {
 // has tells whether an image is a version of its product.
 func (s *streams) has(name string, b built) bool {
 	for _, v := range s.catalog.Products[name].Versions {
-		m := v.Items[metadataType]
-		if slices.Contains([]string{m.Squashfs, m.Tar, m.Disk}, b.Fingerprint) {
+		if v.is(b) {
 			return true
 		}
 	}
 	return false
+}
+
+// is tells whether a version is of an image.
+func (v version) is(b built) bool {
+	m := v.Items[metadataType]
+	return slices.Contains([]string{m.Squashfs, m.Tar, m.Disk}, b.Fingerprint)
 }
 
 // stream brings the folder to have every image: the files first, whole, and what
@@ -139,27 +148,46 @@ func (r *run) stream(ctx context.Context, run *task.Run, all []built) error {
 		return err
 	}
 	log := run.Log.In("streams")
+	now := time.Now().UTC()
 	changed := false
+	retired := map[string][]string{}
 	for _, b := range all {
 		name := r.product(b)
 		if s.has(name, b) {
 			log.Infof("%s is there: nothing written", r.moving(b))
-			continue
+		} else {
+			if b.arch() == "" {
+				return report.Refuse("publish image "+b.Name, fmt.Errorf("%s is no platform that Incus knows", b.System), "")
+			}
+			if err := s.add(ctx, name, r.moving(b), b, now); err != nil {
+				return report.Fail("write image "+b.Name+" to "+s.dir, err, "what was there is served as before; publish goes on from here")
+			}
+			changed = true
+			log.Infof("%s is %s", r.moving(b), b.Fingerprint)
 		}
-		if b.arch() == "" {
-			return report.Refuse("publish image "+b.Name, fmt.Errorf("%s is no platform that Incus knows", b.System), "")
-		}
-		if err := s.add(ctx, name, r.moving(b), b, time.Now().UTC()); err != nil {
-			return report.Fail("write image "+b.Name+" to "+s.dir, err, "what was there is served as before; publish goes on from here")
-		}
-		changed = true
-		log.Infof("%s is %s", r.moving(b), b.Fingerprint)
+		retired[name] = s.retire(name, b, int(r.keep.Keep))
+		changed = changed || len(retired[name]) > 0
 	}
-	if !changed {
+	if changed {
+		run.Record.Changed = true
+		if err := s.write(); err != nil {
+			return err
+		}
+	}
+	if r.keep.Keep == 0 {
 		return nil
 	}
-	run.Record.Changed = true
-	return s.write()
+	for _, b := range all { // what nothing speaks of any more, or a run that was killed left
+		gone, err := s.sweep(r.product(b), retired[r.product(b)], now)
+		for _, version := range gone {
+			run.Record.Changed = true
+			log.Infof("removed %s", version)
+		}
+		if err != nil {
+			return report.Fail("remove older versions of image "+b.Name+" from "+s.dir, err, "the new one is published, and publish goes on from here")
+		}
+	}
+	return nil
 }
 
 // streamPlan says what stream would do.
@@ -172,12 +200,16 @@ func (r *run) streamPlan(run *task.Run, all []built) error {
 		return err
 	}
 	for _, b := range all {
-		words := fmt.Sprintf("no changes: %s has %s", s.dir, b.Fingerprint)
+		words := []string{fmt.Sprintf("no changes: %s has %s", s.dir, b.Fingerprint)}
 		if !s.has(r.product(b), b) {
 			run.Record.Plan.Changes = true
-			words = fmt.Sprintf("would write %s to %s as %s", b.Fingerprint, s.dir, r.moving(b))
+			words[0] = fmt.Sprintf("would write %s to %s as %s", b.Fingerprint, s.dir, r.moving(b))
 		}
-		if _, err := fmt.Fprintln(run.Out, words); err != nil {
+		for _, old := range s.retire(r.product(b), b, int(r.keep.Keep)) {
+			run.Record.Plan.Changes = true
+			words = append(words, fmt.Sprintf("would remove its version %s from %s", old, s.dir))
+		}
+		if _, err := fmt.Fprintln(run.Out, strings.Join(words, "\n")); err != nil {
 			return err
 		}
 	}
@@ -185,9 +217,9 @@ func (r *run) streamPlan(run *task.Run, all []built) error {
 }
 
 // add puts the files of an image into the folder, and a version into the catalog.
-// Versions are called by when they came: clients pass over those that are not.
+// Versions are called by when they came.
 func (s *streams) add(ctx context.Context, name, alias string, b built, now time.Time) error {
-	called := now.Format("20060102_150405")
+	called := now.Format(versionForm)
 	metadata := file{Type: metadataType}
 	root := file{}
 	switch {

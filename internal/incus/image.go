@@ -14,8 +14,7 @@ import (
 	"path/filepath"
 )
 
-// Files are an image on this host: what describes it, and its root. A unified one
-// has no root of its own.
+// Files are an image on this host: what describes it, and its root.
 type Files struct {
 	Metadata string // a tar archive with metadata.yaml
 	Root     string // a squashfs or tar archive for containers, a qcow2 disk for virtual machines
@@ -35,9 +34,6 @@ func (f Files) Fingerprint() (string, error) {
 }
 
 func (f Files) paths() []string {
-	if f.Root == "" {
-		return []string{f.Metadata}
-	}
 	return []string{f.Metadata, f.Root}
 }
 
@@ -78,15 +74,12 @@ func (c *Client) HasImage(ctx context.Context, fingerprint string) (bool, error)
 func (c *Client) Upload(ctx context.Context, f Files, fingerprint string, properties map[string]string) (string, error) {
 	body, write := io.Pipe()
 	form := multipart.NewWriter(write)
-	go func() { write.CloseWithError(f.send(form, write)) }()
+	go func() { write.CloseWithError(f.send(form)) }()
 	q, err := c.request(ctx, http.MethodPost, path(Query{"project": c.remote.Project}, "images"), body)
 	if err != nil {
 		return "", err
 	}
-	q.Header.Set("Content-Type", "application/octet-stream")
-	if f.Root != "" {
-		q.Header.Set("Content-Type", form.FormDataContentType())
-	}
+	q.Header.Set("Content-Type", form.FormDataContentType())
 	values := url.Values{}
 	for name, value := range properties {
 		values.Set(name, value)
@@ -102,12 +95,9 @@ func (c *Client) Upload(ctx context.Context, f Files, fingerprint string, proper
 	return made.Fingerprint, err
 }
 
-// send writes the files, split ones as parts of a form in the order that the
-// server wants them in.
-func (f Files) send(form *multipart.Writer, plain io.Writer) error {
-	if f.Root == "" {
-		return copyFile(plain, f.Metadata)
-	}
+// send writes the files, as parts of a form in the order that the server wants them
+// in.
+func (f Files) send(form *multipart.Writer) error {
 	root := "rootfs"
 	if f.VM {
 		root = "rootfs.img"

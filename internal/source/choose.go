@@ -194,8 +194,11 @@ func (c *choosing) side(operator bool) (string, *Source, *modulejson.Layered) {
 func (c *choosing) useEffects() []report.Layer {
 	all, named := c.keys.Layers[effects] == Operator, []string(c.keys.Effect)
 	for _, name := range modulejson.Effects() {
-		_, _, layered := c.side(slices.Contains(named, name) || all && len(named) == 0)
+		_, from, layered := c.side(slices.Contains(named, name) || all && len(named) == 0)
 		layered.UseEffect(&c.group, name)
+		if name == imageEffect {
+			c.group.ImageSource = &groups.Source{Name: from.Name, Dir: from.Dir, Trees: c.group.Source.Trees}
+		}
 	}
 	side, from, _ := c.side(all && len(named) == 0)
 	if len(named) == 0 {

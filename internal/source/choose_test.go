@@ -140,6 +140,59 @@ func recorded(t *testing.T, layers []report.Layer, r, e, named string) {
 	assert.DeepEqual(t, got, want)
 }
 
+// TestImagesAreMadeOfTheModulesOfTheirLayer has one name for two modules, whose
+// sources lie in two folders: the record names the one that they come from.
+func TestImagesAreMadeOfTheModulesOfTheirLayer(t *testing.T) {
+	group := declared("provider", "provider", "provider", "provider")
+	group.Effects = append(group.Effects, "image")
+	group.Images = []groups.Image{{Name: "base", Modules: []string{"image.nix"}}}
+	group.Source.Name = "baked in"
+	provider := Source{Name: "the provider's", Dir: "/srv/provider", Module: moduleOf(t, group)}
+	baked := Source{Name: "baked in", Module: moduleOf(t, group)}
+	pin := Source{Name: "the pin", Dir: "/srv/pin", Module: moduleOf(t, group)}
+	bare := Source{Name: "the pin", Dir: "/srv/pin"} // without module.json
+	for _, c := range []struct {
+		name     string
+		provider Source
+		operator *Source
+		effects  string
+		named    []string
+		want     string
+	}{
+		{"no pin", provider, nil, "", nil, "the provider's /srv/provider"},
+		{"what does not differ", provider, &pin, "", nil, "the provider's /srv/provider"},
+		{"of the provider", provider, &pin, Provider, nil, "the provider's /srv/provider"},
+		{"of the operator", provider, &pin, Operator, nil, "the pin /srv/pin"},
+		{"pinned by its name", provider, &pin, "", []string{"image"}, "the pin /srv/pin"},
+		{"another pinned", provider, &pin, "", []string{"dns"}, "the provider's /srv/provider"},
+		{"another pinned of the operator's", provider, &pin, Operator, []string{"dns"}, "the provider's /srv/provider"},
+		{"baked in", baked, &pin, Provider, nil, "baked in "},
+		{"a pin that declares nothing", baked, &bare, "", nil, "baked in "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			keys := Keys{Layers: Decision{}, Effect: c.named}
+			if c.effects != "" {
+				keys.Layers[effects] = c.effects
+			}
+			choice, err := choose(group, c.provider, c.operator, keys)
+			assert.NilError(t, err)
+			got := choice.Group.ImageSource
+			assert.Equal(t, got.Name+" "+got.Dir, c.want)
+			for _, l := range choice.Layers {
+				if l.Layer == effects && (len(l.Effects) == 0 || strings.Contains(strings.Join(l.Effects, ","), "image")) {
+					assert.Equal(t, l.Source, got.Name, "the record says the same")
+				}
+			}
+			machines := c.provider
+			if c.operator != nil {
+				machines = *c.operator
+			}
+			assert.Equal(t, choice.Group.Source.Dir, machines.Dir, "machines are the operator's")
+			assert.Assert(t, group.ImageSource == nil)
+		})
+	}
+}
+
 func TestWithoutAPinAllIsTheProviders(t *testing.T) {
 	compiled := declared("compiled", "provider", "compiled", "compiled")
 	provider := Source{Name: "a source", Dir: "/srv/source", Hash: strings.Repeat("0a", 32), Module: moduleOf(t, declared("provider", "operators", "provider", "provider"))}

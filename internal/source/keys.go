@@ -33,6 +33,9 @@ const (
 	effects   = "effects"
 )
 
+// imageEffect is the effect whose declarations name NixOS modules.
+const imageEffect = "image"
+
 // Decision says for contested layers which side they come from.
 type Decision map[string]string
 

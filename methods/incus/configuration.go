@@ -2,7 +2,6 @@ package incus
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,13 +10,7 @@ import (
 	"strings"
 
 	"fediversity.eu/slipway/groups"
-	"fediversity.eu/slipway/internal/incus"
 	"fediversity.eu/slipway/methods/made"
-	"fediversity.eu/slipway/methods/tofu"
-	"fediversity.eu/slipway/methods/tofu/ledger"
-	"fediversity.eu/slipway/targets/env"
-	"fediversity.eu/slipway/targets/report"
-	"fediversity.eu/slipway/targets/task"
 )
 
 // provider is the one that this was written for.
@@ -157,6 +150,18 @@ func (m *machine) things(p plan) []thing {
 		}
 		add(t)
 	}
+	if slices.Contains(p.makes, makesProfile) {
+		profile := thing{
+			"incus_profile", label,
+			[]string{"profiles", p.name},
+			remoteName + ":" + project + "/" + p.name,
+			jsonObject{"name": p.name, "project": project, "config": literals(p.config), "device": written(p.devices)},
+		}
+		if len(needs) > 0 {
+			profile.body["depends_on"] = slices.Clone(needs) // its disks, and where it is
+		}
+		add(profile)
+	}
 	instance := m.instance(p)
 	if len(needs) > 0 {
 		instance.body["depends_on"] = needs
@@ -164,19 +169,29 @@ func (m *machine) things(p plan) []thing {
 	return append(all, instance)
 }
 
-// instance is the machine itself. A newer image is no reason to make it again.
+// written are devices as blocks of the configuration.
+func written(all []device) []device {
+	blocks := make([]device, 0, len(all))
+	for _, d := range all {
+		blocks = append(blocks, device{literal(d.Name), literal(d.Type), literals(d.Properties)})
+	}
+	return blocks
+}
+
+// instance is the machine itself, with what no profile of its own has. A newer image
+// is no reason to make it again.
 func (m *machine) instance(p plan) thing {
 	kind := "container"
 	if m.deployment.Machine.Incus.VM {
 		kind = "virtual-machine"
 	}
-	devices := make([]device, 0, len(p.devices))
-	for _, d := range p.devices {
-		devices = append(devices, device{literal(d.Name), literal(d.Type), literals(d.Properties)})
+	profiles, config, devices := append([]string{}, p.uses...), p.config, p.devices
+	if slices.Contains(p.makes, makesProfile) {
+		profiles, config, devices = append(profiles, p.name), map[string]string{mark: m.name()}, nil
 	}
 	body := jsonObject{
 		"name": p.name, "type": kind, "image": "${var.incus_image}", "project": m.server.Project,
-		"profiles": []string{}, "config": literals(p.config), "device": devices,
+		"profiles": profiles, "config": literals(config), "device": written(devices),
 		"file": []jsonObject{{
 			"target_path": "/root/.ssh/authorized_keys", "content": literal(strings.Join(p.login, "\n") + "\n"),
 			"mode": "0600", "uid": 0, "gid": 0, "create_directories": true,
@@ -194,138 +209,6 @@ func (m *machine) instance(p plan) thing {
 		[]string{"instances", p.name},
 		remoteName + ":" + m.server.Project + "/" + p.name + ",image=" + p.image, body,
 	}
-}
-
-// Parts are the resources that make the machine. What the server has of them
-// already and the state may not, since a run was killed or a volume stayed, is taken
-// in by its name.
-func (m *machine) Parts(ctx context.Context, run *task.Run, verb string) (made.Parts, error) {
-	parts := made.Parts{
-		Files: map[string][]byte{}, Vars: map[string]env.Secret{}, Mirror: string(m.provider.Mirror),
-		Requires: map[string]made.Provider{"incus": provider},
-		Touched:  "${incus_instance." + m.deployment.Machine.Name + ".status}",
-		Stays:    func(kind string) bool { return kind == "incus_instance" || kind == "incus_storage_volume" },
-		Adopts:   func(o ledger.Object) bool { return strings.HasPrefix(o.Type, "incus_") },
-	}
-	p, err := m.plan()
-	if err != nil && makes(verb) {
-		return parts, err
-	}
-	for _, v := range p.volumes {
-		parts.Keeps = parts.Keeps || v.Keep
-		if v.Keep && verb == tofu.Destroy {
-			run.Log.Infof("%s stays: it is declared so", m.volumeName(v))
-		}
-	}
-	things := m.things(p)
-	var there []thing
-	if connects(verb) {
-		client, err := m.server.Connect(ctx, run.Log)
-		if err != nil {
-			return parts, err
-		}
-		defer client.Close()
-		if there, err = m.look(ctx, client, things, verb); err != nil {
-			return parts, err
-		}
-		if err := m.introduce(ctx, client, &parts, p, verb); err != nil {
-			return parts, err
-		}
-	}
-	parts.Files["incus.tf.json"], err = m.configuration(things, there)
-	return parts, err
-}
-
-// look finds what the server has already of a machine that is to be made.
-func (m *machine) look(ctx context.Context, client *incus.Client, things []thing, verb string) ([]thing, error) {
-	if verb != tofu.Apply && verb != tofu.PlanVerb {
-		return nil, nil
-	}
-	var there []thing
-	for _, t := range things {
-		ours, err := m.ours(ctx, client, t.path...)
-		if err != nil {
-			return nil, err
-		}
-		if ours {
-			there = append(there, t)
-		}
-	}
-	return there, nil
-}
-
-// Gone is an error while the server has something of the machine that a destroy
-// removes.
-func (m *machine) Gone(ctx context.Context, run *task.Run) error {
-	p, err := m.plan()
-	if err != nil {
-		return err
-	}
-	client, err := m.server.Connect(ctx, run.Log)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	var left []string
-	for _, t := range m.things(p) {
-		there, err := m.mine(ctx, client, t.path...)
-		if err != nil {
-			return err
-		}
-		lifecycle, _ := t.body["lifecycle"].(jsonObject)
-		if _, stays := lifecycle["destroy"]; there && !stays {
-			left = append(left, strings.Join(t.path, " "))
-		}
-	}
-	if len(left) == 0 {
-		return nil
-	}
-	return report.Fail("destroy", fmt.Errorf("the server still has what was in no state: %s", strings.Join(left, ", ")),
-		"a run that was killed made it: apply with STATE_PHASE=cold takes it in, and destroy removes it then")
-}
-
-// introduce says who we are to the server, and what image the machine starts from.
-func (m *machine) introduce(ctx context.Context, client *incus.Client, parts *made.Parts, p plan, verb string) error {
-	files, err := client.Folder(ctx, remoteName)
-	if err != nil {
-		return unknown("read the server's certificate", err)
-	}
-	for name, text := range files {
-		parts.Files[folder+"/"+name] = text
-	}
-	if verb != tofu.Apply && verb != tofu.PlanVerb {
-		return nil
-	}
-	fingerprint, err := m.image(ctx, client, p)
-	parts.Vars["incus_image"] = env.NewSecret(fingerprint)
-	return err
-}
-
-// image is the fingerprint of the image that a new machine starts from. One that is
-// there needs none.
-func (m *machine) image(ctx context.Context, client *incus.Client, p plan) (string, error) {
-	images := client
-	if slices.Contains(p.makes, makesProject) {
-		images = client.In("default") // whose images those of the new project are
-	}
-	fingerprint, err := images.Alias(ctx, p.image)
-	if err == nil && fingerprint == "" {
-		var ok bool
-		if ok, err = images.HasImage(ctx, p.image); ok {
-			fingerprint = p.image
-		}
-	}
-	if err != nil {
-		return "", unknown("look for the image "+p.image, err)
-	}
-	if fingerprint != "" {
-		return fingerprint, nil
-	}
-	if there, err := m.ours(ctx, client, "instances", p.name); err != nil || there {
-		return p.image, err
-	}
-	return "", report.Refuse("look for the image "+p.image, fmt.Errorf("project %s of %s has none of this name", images.Project(), images.Address()),
-		"the effect image builds and publishes it; or name another in INCUS_IMAGE; nothing was changed")
 }
 
 // configuration writes it all down. What is there already is imported, which does

@@ -34,8 +34,8 @@ func machineOf(where groups.Instance) *machine {
 	return m
 }
 
-// written is the configuration of a machine, indented.
-func written(t *testing.T, m *machine, there ...int) string {
+// document is the configuration of a machine, indented.
+func document(t *testing.T, m *machine, there ...int) string {
 	t.Helper()
 	p, err := m.plan()
 	assert.NilError(t, err)
@@ -53,7 +53,7 @@ func written(t *testing.T, m *machine, there ...int) string {
 
 func TestAContainerWithDataThatStays(t *testing.T) {
 	m := machineOf(groups.Instance{CPU: 2, MemoryMiB: 1024, DiskMiB: 8192, Volumes: []groups.Volume{{Name: "data", Path: "/var/lib", Keep: true}}})
-	text := written(t, m, 0)
+	text := document(t, m, 0)
 	golden.Assert(t, text, "container.json.golden")
 	for _, part := range []string{`"ignore_changes"`, `"destroy": false`, `"to": "incus_storage_volume.db-data"`} {
 		assert.Check(t, cmp.Contains(text, part))
@@ -65,12 +65,28 @@ func TestAVirtualMachineWithItsSurroundings(t *testing.T) {
 	m := machineOf(groups.Instance{VM: true, Volumes: []groups.Volume{{Name: "data", SizeMiB: 1024}}})
 	m.keys.Makes, m.keys.IPv4 = env.Names{"project", "network"}, "10.97.0.7"
 	m.keys.Bridge = `{"ipv4.address":"10.97.0.1/24"}`
-	text := written(t, m)
+	text := document(t, m)
 	golden.Assert(t, text, "vm.json.golden")
 	for _, part := range []string{`"security.secureboot": "false"`, `"type": "agent"`, `"content_type": "block"`, `"ipv4.address": "10.97.0.7"`} {
 		assert.Check(t, cmp.Contains(text, part))
 	}
 	assert.Equal(t, m.Placement(), "incus-vm")
+}
+
+func TestAProfileOfItsOwn(t *testing.T) {
+	m := machineOf(groups.Instance{CPU: 2, Volumes: []groups.Volume{{Name: "data", Path: "/var/lib"}}})
+	m.keys.Makes, m.keys.Profiles = env.Names{"profile"}, env.Names{"base", "dmz"}
+	text := document(t, m)
+	golden.Assert(t, text, "profile.json.golden")
+	p, err := m.plan()
+	assert.NilError(t, err)
+	things := m.things(p)
+	profile, instance := things[len(things)-2].body, things[len(things)-1].body
+	assert.DeepEqual(t, instance["profiles"], []string{"base", "dmz", "operator-db"})
+	assert.DeepEqual(t, instance["config"], map[string]string{mark: "operator-db"})
+	assert.Assert(t, cmp.Len(instance["device"], 0))
+	assert.Assert(t, cmp.Len(profile["device"], 3))
+	assert.Assert(t, cmp.Contains(instance["depends_on"], "incus_profile.db"))
 }
 
 func TestCoordinatesWinOverTheDeclaration(t *testing.T) {
@@ -98,13 +114,13 @@ func TestTheKeyThatOpensANewMachineIsThatOfTheLogin(t *testing.T) {
 	p, err := m.plan()
 	assert.NilError(t, err)
 	assert.Assert(t, strings.HasPrefix(p.login[0], "ecdsa-sha2-nistp256 "))
-	assert.Assert(t, !strings.Contains(written(t, m), "PRIVATE"))
+	assert.Assert(t, !strings.Contains(document(t, m), "PRIVATE"))
 }
 
 func TestNothingInCoordinatesIsEvaluated(t *testing.T) {
 	m := machineOf(groups.Instance{})
 	m.keys.Config, m.keys.LoginKeys = `{"user.note":"${file(\"/etc/shadow\")} %{ if true }"}`, env.Lines{loginKey + " ${path.module}"}
-	text := written(t, m)
+	text := document(t, m)
 	assert.Check(t, cmp.Contains(text, `"$${file(\"/etc/shadow\")} %%{ if true }"`))
 	assert.Check(t, cmp.Contains(text, "$${path.module}"))
 }
@@ -113,11 +129,12 @@ func TestFaultsOfCoordinates(t *testing.T) {
 	m := machineOf(groups.Instance{})
 	m.keys.Network, m.keys.Pool, m.keys.IPv4 = "a network", "-", "fe80::1"
 	m.keys.Makes, m.server.Project = env.Names{"project", "moon"}, "default"
+	m.keys.Profiles = env.Names{"a b", "one", "one"}
 	m.keys.Config, m.keys.Devices, m.keys.Bridge, m.keys.LoginKeys = "[]", `{"x":{"path":"/"}}`, "1", env.Lines{"nonsense"}
 	_, err := m.plan()
 	assert.Equal(t, report.CodeOf(err), report.Usage)
 	for _, text := range []string{
-		"INCUS_NETWORK: ", "INCUS_POOL: ", "INCUS_IPV4: ", `INCUS_MAKES: "moon"`, "INCUS_MAKES: the project default",
+		"INCUS_NETWORK: ", "INCUS_POOL: ", "INCUS_IPV4: ", `INCUS_MAKES: "moon"`, `INCUS_PROFILES: "a b"`, "INCUS_PROFILES: names one twice", "INCUS_MAKES: the project default",
 		"INCUS_CONFIG: ", "INCUS_DEVICES: x has no type", "INCUS_NETWORK_CONFIG: ", "INCUS_LOGIN_KEYS: ",
 	} {
 		assert.Check(t, cmp.ErrorContains(err, text))

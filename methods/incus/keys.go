@@ -32,7 +32,8 @@ type makeKeys struct {
 	Config    env.Text  `env:"INCUS_CONFIG" scope:"machine" desc:"further settings of the machine on Incus, as a JSON object; they win over those declared"`
 	Devices   env.Text  `env:"INCUS_DEVICES" scope:"machine" desc:"further devices of the machine on Incus, as a JSON object of objects, each with its type; they win over those declared"`
 	Target    string    `env:"INCUS_TARGET" scope:"machine" desc:"member of the cluster to make the machine on"`
-	Makes     env.Names `env:"INCUS_MAKES" scope:"machine" desc:"what of its surroundings the deployment makes and removes together with the machine: project (INCUS_PROJECT), network (INCUS_NETWORK) or both; by default they are there"`
+	Makes     env.Names `env:"INCUS_MAKES" scope:"machine" desc:"what of its surroundings the deployment makes and removes together with the machine: project (INCUS_PROJECT), network (INCUS_NETWORK), and profile, one of its own with its settings and devices; by default they are there, and settings and devices are the machine's"`
+	Profiles  env.Names `env:"INCUS_PROFILES" scope:"machine" desc:"profiles of the project that the machine uses, in this order and before its own; they are there already; by default none"`
 	Bridge    env.Text  `env:"INCUS_NETWORK_CONFIG" scope:"machine" desc:"settings of the network, as a JSON object, where INCUS_MAKES names it"`
 	LoginKeys env.Lines `env:"INCUS_LOGIN_KEYS" desc:"public keys that open a new machine, one a line; by default that of SSH_KEY"`
 }
@@ -46,10 +47,12 @@ type providerKeys struct {
 const (
 	makesProject = "project"
 	makesNetwork = "network"
+	makesProfile = "profile"
 )
 
 var (
 	serverName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
+	profileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 	networkName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,14}$`) // an interface of Linux is called so
 )
 
@@ -69,6 +72,7 @@ type plan struct {
 	volumes []groups.Volume
 	target  string
 	makes   []string
+	uses    []string // profiles that are there
 	bridge  map[string]string
 	login   []string
 }
@@ -79,7 +83,7 @@ func (m *machine) plan() (plan, error) {
 	where, k := m.deployment.Machine.Incus, m.keys
 	p := plan{
 		name: m.name(), image: k.Image, config: map[string]string{}, volumes: where.Volumes,
-		target: k.Target, makes: k.Makes, login: k.LoginKeys,
+		target: k.Target, makes: k.Makes, uses: k.Profiles, login: k.LoginKeys,
 	}
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -100,8 +104,18 @@ func (m *machine) plan() (plan, error) {
 		fault("INCUS_IPV4: %q is no IPv4 address", k.IPv4)
 	}
 	for _, name := range p.makes {
-		if name != makesProject && name != makesNetwork {
-			fault("INCUS_MAKES: %q is neither %s nor %s", name, makesProject, makesNetwork)
+		if name != makesProject && name != makesNetwork && name != makesProfile {
+			fault("INCUS_MAKES: %q is none of %s, %s and %s", name, makesProject, makesNetwork, makesProfile)
+		}
+	}
+	for i, name := range p.uses {
+		switch {
+		case !profileName.MatchString(name):
+			fault("INCUS_PROFILES: %q is no name of a profile", name)
+		case slices.Contains(p.uses[:i], name):
+			fault("INCUS_PROFILES: names %s twice", name)
+		case name == p.name && slices.Contains(p.makes, makesProfile):
+			fault("INCUS_PROFILES: %s is the one that INCUS_MAKES makes, and comes last by itself", name)
 		}
 	}
 	if keeps := slices.ContainsFunc(m.deployment.Machine.Incus.Volumes, func(v groups.Volume) bool { return v.Keep }); keeps && slices.Contains(p.makes, makesProject) {

@@ -18,6 +18,9 @@ func (p plan) within() error {
 	var faults []error
 	fault := func(what, why string) { faults = append(faults, fmt.Errorf("%s: %s", what, why)) }
 	for _, name := range p.makes {
+		if name == makesProfile {
+			continue // in a project with features.profiles=true
+		}
 		fault("INCUS_MAKES="+name, "a restricted certificate makes and changes no "+name+": who runs the server does, by tf-incus")
 	}
 	if p.target != "" {

@@ -21,6 +21,7 @@ func TestWhatARestrictedCertificateMayNot(t *testing.T) {
 		{"a member of the cluster", plan{target: "member1"}, "restricted.cluster.target"},
 		{"its own project", plan{makes: []string{"project"}}, "makes and changes no project"},
 		{"a network of its own", plan{makes: []string{"network"}}, "makes and changes no network"},
+		{"a profile of its own", plan{makes: []string{"profile"}, uses: []string{"default"}}, ""},
 		{"settings of LXC", plan{config: map[string]string{"raw.lxc": "x"}}, "restricted.containers.lowlevel"},
 		{"settings of QEMU", plan{config: map[string]string{"raw.qemu": "x"}}, "restricted.virtual-machines.lowlevel"},
 		{"a module of the kernel", plan{config: map[string]string{"linux.kernel_modules": "x"}}, "restricted.containers.lowlevel"},

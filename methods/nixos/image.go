@@ -12,8 +12,12 @@ import (
 type Image struct{ *Blueprint }
 
 // NewImage makes the blueprint of an image: of a NixOS as of any machine, in the
-// form in which Incus takes it. standIn may be nil.
+// form in which Incus takes it, with the modules of the side that the group's images
+// come from. standIn may be nil.
 func NewImage(group groups.Group, image groups.Image, standIn StandIn) Image {
+	if group.ImageSource != nil {
+		group.Source = *group.ImageSource
+	}
 	b := NewBlueprint(methods.Deployment{Group: group, Machine: groups.Machine{
 		Name: image.Name, Modules: image.Modules, System: image.System,
 	}}, standIn).At("incus-container")

@@ -63,6 +63,7 @@ func (v *verbTask) deployment(ctx context.Context, run *task.Run, w *work) (tofu
 		Name: w.id(), Vars: map[string]env.Secret{},
 		// Making a machine again is deploying to the one that is there.
 		Adopts: func(o ledger.Object) bool { return o.Type == machineType },
+		Stays:  inherent.Stays,
 	}
 	var parts made.Parts
 	if v.made != nil {
@@ -70,7 +71,8 @@ func (v *verbTask) deployment(ctx context.Context, run *task.Run, w *work) (tofu
 		if parts, err = v.made.Parts(ctx, run, v.verb); err != nil {
 			return d, nil, err
 		}
-		d.Mirror, d.Stays = parts.Mirror, parts.Stays
+		d.Mirror = parts.Mirror
+		d.Stays = func(kind string) bool { return inherent.Stays(kind) || parts.Stays(kind) }
 		maps.Copy(d.Vars, parts.Vars)
 		d.Adopts = func(o ledger.Object) bool { return o.Type == machineType || parts.Adopts(o) }
 	}
@@ -84,6 +86,10 @@ func (v *verbTask) deployment(ctx context.Context, run *task.Run, w *work) (tofu
 		return d, nil, err
 	}
 	d.Keeps = d.Keeps || parts.Keeps
+	d.Core = machineType + "." + w.reach.Deployment.Machine.Name
+	if d.Declared, err = tofu.Declares(d.Files); err != nil {
+		return d, nil, err
+	}
 	if v.builds() {
 		d.Vars["toplevel"] = env.NewSecret(w.built.Toplevel)
 	}

@@ -25,6 +25,10 @@ func (e *Engine) Destroy(ctx context.Context, d Deployment) (*Result, error) {
 		if err := r.ready(ctx); err != nil {
 			return err
 		}
+		if err := r.shop.forget(ctx, r.letGo); err != nil {
+			return err
+		}
+		defer func() { p.forgets(r.letGo) }()
 		var err error
 		if p, err = r.shop.plan(ctx, tfexec.Destroy(true)); err != nil {
 			return err

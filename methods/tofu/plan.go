@@ -14,6 +14,7 @@ import (
 // Plan is what would be done, or was.
 type Plan struct {
 	Add, Change, Remove, Import int
+	Forget                      int // taken out of the state, and left where they are
 	Changes                     []Change
 	Text                        string // for people; only the plan verb has it
 	Changed                     bool   // something would be done, be it to outputs alone
@@ -32,7 +33,26 @@ func (p Plan) String() string {
 	if p.Import > 0 {
 		text += fmt.Sprintf(", %d to import", p.Import)
 	}
+	if p.Forget > 0 {
+		text += fmt.Sprintf(", %d to forget", p.Forget)
+	}
 	return text
+}
+
+// add takes in what another plan is to do after it.
+func (p *Plan) add(next Plan) {
+	p.Add, p.Change, p.Remove, p.Import = p.Add+next.Add, p.Change+next.Change, p.Remove+next.Remove, p.Import+next.Import
+	p.Changes, p.Changed = append(p.Changes, next.Changes...), p.Changed || next.Changed
+}
+
+// forgets adds what is taken out of the state before the plan is made.
+func (p *Plan) forgets(u undeclared) {
+	p.Forget, p.Changed = len(u.forget), p.Changed || len(u.forget) > 0
+	var lines strings.Builder
+	for _, address := range u.forget {
+		fmt.Fprintf(&lines, "%s will be forgotten, and stays where it is\n", address)
+	}
+	p.Text = lines.String() + p.Text
 }
 
 // spares refuses a plan that would make anew what is to stay. What a run left half
@@ -40,8 +60,14 @@ func (p Plan) String() string {
 func (p Plan) spares(stays func(kind string) bool) error {
 	var lost []error
 	for _, c := range p.Changes {
-		if c.Action == "replace" && c.Reason == "cannot_update" && stays != nil && stays(c.Type) {
+		if c.Reason != "cannot_update" || stays == nil || !stays(c.Type) {
+			continue
+		}
+		switch c.Action {
+		case "replace":
 			lost = append(lost, fmt.Errorf("%s would be removed and made anew, without what it holds", c.Address))
+		case "noop": // OpenTofu 1.12's word for forgetting it, and making another
+			lost = append(lost, fmt.Errorf("%s would be forgotten and made anew, without what it holds", c.Address))
 		}
 	}
 	if len(lost) == 0 {
@@ -158,8 +184,8 @@ func (s *stream) diagnose(d *diagnostic) {
 	case d == nil:
 	case d.Severity == "error":
 		s.faults = append(s.faults, errors.New(d.String()))
-	case d.Summary == lockFile:
-		// It is of this run, and goes with it.
+	case d.Summary == lockFile, d.Summary == targeting, d.Summary == incomplete:
+		// It is of this run, and goes with it; or the rest follows.
 	default:
 		s.log.Warnf("%s", d)
 	}
@@ -167,6 +193,12 @@ func (s *stream) diagnose(d *diagnostic) {
 
 // lockFile is what OpenTofu says of providers that come from a mirror.
 const lockFile = "Incomplete lock file information for providers"
+
+// What it says of a plan for some objects alone.
+const (
+	targeting  = "Resource targeting is in effect"
+	incomplete = "Applied changes may be incomplete"
+)
 
 // result is the plan that was read, and what OpenTofu called an error.
 func (s *stream) result() (Plan, error) {

@@ -20,20 +20,26 @@ import (
 
 // reading is the way of every verb that changes nothing: no lock, one GET, a
 // folder of its own that goes with it, and a broker that takes nothing.
-func (e *Engine) reading(ctx context.Context, d Deployment, verb string, work func(context.Context, *workshop) error) (found *state.State, err error) {
+func (e *Engine) reading(ctx context.Context, d Deployment, verb string, work func(context.Context, *workshop) error) error {
 	s, err := e.readable(ctx, d, verb)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if e.Found != nil && verb != PlanVerb {
+	if e.Found != nil {
 		e.Found(s.Lineage, s.Serial)
 	}
-	b, err := broker.Open(s, nil, e.Log.In("backend").Infof)
+	return e.over(ctx, d, s, nil, work)
+}
+
+// over gives work a folder and a state, whose versions are take's; without it there
+// are none.
+func (e *Engine) over(ctx context.Context, d Deployment, s *state.State, take broker.Taker, work func(context.Context, *workshop) error) error {
+	b, err := broker.Open(s, take, e.Log.In("backend").Infof)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer b.Close()
-	return s, e.private(ctx, d, b, work)
+	return e.private(ctx, d, b, work)
 }
 
 // private gives work a folder that is removed afterwards.
@@ -105,9 +111,27 @@ func (e *Engine) imagined(ctx context.Context, d Deployment) (*state.State, erro
 // Plan says what Apply would do, and changes nothing: no object, no state, no
 // lock.
 func (e *Engine) Plan(ctx context.Context, d Deployment) (*Result, error) {
+	s, err := e.readable(ctx, d, PlanVerb)
+	if err != nil {
+		return nil, err
+	}
+	letGo, err := e.undeclared(d, s, PlanVerb)
+	if err == nil {
+		d, err = letGo.with(d)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var take broker.Taker
+	if len(letGo.forget) > 0 {
+		take = func(context.Context, *state.State) error { return nil } // it ends with the plan
+	}
 	var p Plan
-	s, err := e.reading(ctx, d, PlanVerb, func(ctx context.Context, w *workshop) error {
+	err = e.over(ctx, d, s, take, func(ctx context.Context, w *workshop) error {
 		if err := w.init(ctx, true); err != nil {
+			return err
+		}
+		if err := w.forget(ctx, letGo); err != nil {
 			return err
 		}
 		var err error
@@ -120,6 +144,7 @@ func (e *Engine) Plan(ctx context.Context, d Deployment) (*Result, error) {
 			return err
 		}, nil)
 	})
+	p.forgets(letGo)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +154,7 @@ func (e *Engine) Plan(ctx context.Context, d Deployment) (*Result, error) {
 // Output gives the outputs of the state.
 func (e *Engine) Output(ctx context.Context, d Deployment) (map[string]state.Output, error) {
 	all := map[string]state.Output{}
-	_, err := e.reading(ctx, d, Output, func(ctx context.Context, w *workshop) error {
+	err := e.reading(ctx, d, Output, func(ctx context.Context, w *workshop) error {
 		if err := w.init(ctx, true); err != nil {
 			return err
 		}
@@ -147,7 +172,7 @@ func (e *Engine) Output(ctx context.Context, d Deployment) (map[string]state.Out
 // Show gives the state with all its values, child modules included.
 func (e *Engine) Show(ctx context.Context, d Deployment) (*tfjson.State, error) {
 	var shown *tfjson.State
-	_, err := e.reading(ctx, d, Show, func(ctx context.Context, w *workshop) error {
+	err := e.reading(ctx, d, Show, func(ctx context.Context, w *workshop) error {
 		if err := w.init(ctx, true); err != nil {
 			return err
 		}
@@ -163,7 +188,7 @@ func (e *Engine) Show(ctx context.Context, d Deployment) (*tfjson.State, error) 
 // StateList gives the addresses of all that is in the state.
 func (e *Engine) StateList(ctx context.Context, d Deployment) ([]string, error) {
 	var list []string
-	_, err := e.reading(ctx, d, StateList, func(ctx context.Context, w *workshop) error {
+	err := e.reading(ctx, d, StateList, func(ctx context.Context, w *workshop) error {
 		if err := w.init(ctx, true); err != nil {
 			return err
 		}
@@ -180,7 +205,7 @@ func (e *Engine) StateShow(ctx context.Context, d Deployment, address string) (s
 		return "", err
 	}
 	var text string
-	_, err := e.reading(ctx, d, StateShow, func(ctx context.Context, w *workshop) error {
+	err := e.reading(ctx, d, StateShow, func(ctx context.Context, w *workshop) error {
 		if err := w.init(ctx, true); err != nil {
 			return err
 		}

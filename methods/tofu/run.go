@@ -36,9 +36,11 @@ type run struct {
 	newest  *state.State    // what the journal has, which OpenTofu goes on from
 	orphans []ledger.Object // made by killed runs, to be taken in
 	missing []ledger.Object // made by killed runs, left for a later run
+	letGo   undeclared
 
 	behind error  // why the backend does not have the newest
 	path   string // of the file that has it; empty is none
+	begun  bool   // the record of events is
 	lost   bool   // an OpenTofu did not end by itself
 	cancel context.CancelCauseFunc
 }
@@ -221,6 +223,14 @@ func (r *run) prepare(ctx context.Context, verb string) error {
 		return err
 	}
 	var err error
+	if verb != Import {
+		if r.letGo, err = r.engine.undeclared(r.d, r.newest, verb); err != nil {
+			return err
+		}
+		if r.d, err = r.letGo.with(r.d); err != nil {
+			return err
+		}
+	}
 	if r.broker, err = broker.Open(r.newest, r.take, r.log.In("backend").Infof); err != nil {
 		return err
 	}
@@ -312,8 +322,11 @@ func (r *run) apply(ctx context.Context, p Plan) error {
 			return explained(err)
 		}
 	}
-	if err := ledger.Start(r.dir.Events(), r.id.Nonce); err != nil {
-		return err
+	if !r.begun {
+		if err := ledger.Start(r.dir.Events(), r.id.Nonce); err != nil {
+			return err
+		}
+		r.begun = true
 	}
 	err := r.shop.apply(ctx)
 	r.lost = !r.shop.control.Last().ByItself

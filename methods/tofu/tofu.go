@@ -36,6 +36,8 @@ type Keys struct {
 	Takeover   string     `env:"STATE_LOCK_TAKEOVER" scope:"machine" desc:"id of a lock whose run is certainly over, or own for any lock of this deployment"`
 	Orphans    string     `env:"STATE_ORPHANS,default=refuse" oneof:"refuse,import,replace" desc:"what to do with objects that a killed run made and that are in no state: refuse names them, import takes them in by their id, replace removes and makes them again"`
 	Abandon    string     `env:"STATE_ABANDON" scope:"machine" desc:"name of a run that was killed, to forget what it left: whoever sets it has looked for its objects and removed them; with STATE_ORPHANS=import or replace, only those whose fate is unknown"`
+	Forget     env.Names  `env:"STATE_FORGET" scope:"machine" desc:"addresses of objects in the state that nothing declares any more, separated by commas: they stay where they are, and are in no state from then on"`
+	Remove     env.Names  `env:"STATE_REMOVE" scope:"machine" desc:"addresses of objects in the state that nothing declares any more, separated by commas: they are removed, with all they hold"`
 	Encryption env.Secret `env:"TF_ENCRYPTION" desc:"OpenTofu's state encryption, as it documents it"`
 	PlanExit   string     `env:"PLAN_EXIT,default=plain" oneof:"plain,detailed" desc:"exit code of plan when there are changes: 0, or 6 with detailed"`
 }
@@ -70,6 +72,12 @@ type Deployment struct {
 	// Stays tells of an object that no apply may make anew because what it is
 	// declared to be has changed, since what it holds would be lost.
 	Stays func(kind string) bool
+	// Declared is what Files declare. What a state holds beyond it is neither removed
+	// nor forgotten unless the keys name it. Nil leaves that to OpenTofu.
+	Declared *Declared
+	// Core is the address of the object that makes a state this deployment's, whose id
+	// is Name. A state with another of its type is another's. It goes with Declared.
+	Core string
 	// Adopts tells whether making an object again takes over the one that is
 	// there: its provider finds it by a name that follows from the address.
 	Adopts func(o ledger.Object) bool

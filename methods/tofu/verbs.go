@@ -38,18 +38,36 @@ func (e *Engine) planned(ctx context.Context, d Deployment, verb string, opts ..
 		if err := r.ready(ctx); err != nil {
 			return err
 		}
-		var err error
-		if p, err = r.shop.plan(ctx, append(opts, r.replaced()...)...); err != nil {
+		if err := r.shop.forget(ctx, r.letGo); err != nil {
 			return err
 		}
-		r.log.Infof("plan: %s", p)
-		if err := p.spares(d.Stays); err != nil {
-			return err
+		defer func() { p.forgets(r.letGo) }()
+		opts := append(opts, r.replaced()...)
+		if verb == Apply && len(r.letGo.remove) > 0 {
+			// OpenTofu removes what is not declared before it changes what uses it.
+			err := r.carryOut(ctx, &p, append(opts, d.Declared.targets()...))
+			if err != nil {
+				return err
+			}
 		}
-		return r.apply(ctx, p)
+		return r.carryOut(ctx, &p, opts)
 	})
 	if result != nil {
 		result.Plan = p
 	}
 	return result, err
+}
+
+// carryOut makes a plan and does it, and adds it to the one before.
+func (r *run) carryOut(ctx context.Context, all *Plan, opts []tfexec.PlanOption) error {
+	p, err := r.shop.plan(ctx, opts...)
+	all.add(p)
+	if err != nil {
+		return err
+	}
+	r.log.Infof("plan: %s", p)
+	if err := p.spares(r.d.Stays); err != nil {
+		return err
+	}
+	return r.apply(ctx, p)
 }

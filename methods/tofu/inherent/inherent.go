@@ -63,13 +63,11 @@ type State struct {
 // Of gives what is declared for a machine, which may be nothing.
 func Of(machine groups.Machine) *State { return &State{machine: machine} }
 
-// Coordinates are the keys of what there is; none where there is nothing. A verb that
-// does not speak with the servers has to know their providers all the same.
+// Coordinates are the keys of what there is. A verb that does not speak with the
+// servers has to know their providers all the same, and so has one where nothing is
+// declared any more and the state still tells of it.
 func (s *State) Coordinates(speaks bool) []any {
-	var all []any
-	if len(s.Addresses()) > 0 {
-		all = append(all, &s.mirror)
-	}
+	all := []any{&s.mirror}
 	if speaks && s.machine.Database != nil {
 		all = append(all, &s.database)
 	}
@@ -104,6 +102,11 @@ func (s *State) Providers() map[string]any {
 	return all
 }
 
+// Stays tells of what holds something that no run can make again.
+func Stays(kind string) bool {
+	return kind == "postgresql_database" || kind == "postgresql_role" || kind == "vault_mount"
+}
+
 // file is what the resources are written to, beside the rest of the configuration.
 const file = "inherent.tf.json"
 
@@ -114,6 +117,9 @@ type object map[string]any
 // Providers in a file of its own. What differs from run to run comes in by variables, which are only given where a verb
 // speaks with the servers.
 func (s *State) Add(d *tofu.Deployment, speaks bool) error {
+	if d.Mirror == "" {
+		d.Mirror = string(s.mirror.Mirror)
+	}
 	if len(s.Addresses()) == 0 {
 		return nil
 	}
@@ -131,7 +137,7 @@ func (s *State) Add(d *tofu.Deployment, speaks bool) error {
 	if err != nil {
 		return err
 	}
-	d.Files[file], d.Mirror, d.Keeps = text, string(s.mirror.Mirror), true
+	d.Files[file], d.Keeps = text, true
 	if speaks {
 		maps.Copy(d.Vars, values)
 	}

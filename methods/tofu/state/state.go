@@ -47,11 +47,12 @@ type Instance struct {
 	Key        any             `json:"index_key"`
 	Deposed    string          `json:"deposed"`
 	Status     string          `json:"status"`
-	Attributes json.RawMessage `json:"attributes"` // most of a state, and seldom asked for
+	Stays      bool            `json:"skip_destroy"` // it was declared so, whatever is declared now
+	Attributes json.RawMessage `json:"attributes"`   // most of a state, and seldom asked for
 }
 
-// id is the attribute of that name, where the instance has one.
-func (i Instance) id() (id string, ok bool) {
+// ID is the attribute id, where the instance has one.
+func (i Instance) ID() (id string, ok bool) {
 	var attributes map[string]json.RawMessage
 	if json.Unmarshal(i.Attributes, &attributes) != nil {
 		return "", false
@@ -170,10 +171,22 @@ func (s *State) Held() func(address, id string) bool {
 			if id == "" {
 				return true
 			}
-			known, ok := i.id()
+			known, ok := i.ID()
 			return !ok || known == id
 		})
 	}
+}
+
+// Stays tells whether an object was declared to outlive its removal from the state.
+func (s *State) Stays(address string) bool {
+	for _, r := range s.Resources {
+		for _, i := range r.Instances {
+			if i.Stays && r.Mode == managed && r.address(i) == address {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // templates are what OpenTofu's language would replace within quotes.

@@ -20,9 +20,9 @@ func TestDeploymentPlatform(t *testing.T) {
 	p := newPlatform(t)
 	p.facts(true)
 	p.healthy(hypervisor, nil)
+	p.sshd()
 	p.on(p.hypervisor, "incus config trust add-certificate --name by-hand /root/by-hand.crt")
 
-	p.asProvider()
 	assert.Assert(t, p.healthy(provider, cold).record.Changed)
 	assert.Equal(t, p.on(p.hypervisor, "incus list -f csv -c ns | sort"), "hosting-provider-gateway,RUNNING\nhosting-provider-state,RUNNING")
 
@@ -31,6 +31,9 @@ func TestDeploymentPlatform(t *testing.T) {
 	made := p.healthy(web, cold)
 	assert.Equal(t, p.on(p.hypervisor, "incus list --project "+tenant+" -f csv -c ns"), "operator-web,RUNNING")
 	assert.Equal(t, p.through("operator-web", "readlink -f /run/current-system"), made.record.Toplevel)
+	p.refused(append(p.jump(), "true")...)
+	p.refused(p.jump("-W", "127.0.0.1:8443")...)
+	p.refused(p.jump("-N", "-R", "0:127.0.0.1:22")...)
 
 	// Everything again: nothing is done.
 	assert.Assert(t, !p.healthy(web, nil).record.Changed)
@@ -49,10 +52,12 @@ func TestDeploymentPlatform(t *testing.T) {
 	shut := p.slipway(nil, web)
 	assert.Equal(t, shut.code, report.Refused)
 	assert.Assert(t, cmp.Contains(shut.stderr, "does not know our certificate"))
+	p.refused(p.jump("-W", "127.0.0.1:22")...)
 
 	// It is let in again, and all goes in the reverse order.
 	p.facts(true)
 	p.healthy(hypervisor, nil)
+	p.asOperator()
 	p.healthy(web+"-destroy", nil)
 	p.asProvider()
 	p.healthy(provider+"-destroy", nil)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,10 +24,14 @@ type platform struct {
 	*incusWorld
 	hypervisor      *guest.Guest
 	admin, operator client
+	hostingConfig   string // the provider's
 }
 
-// client is somebody who has a certificate.
-type client struct{ certificate, key []byte }
+// client is somebody who has a certificate, and a key for machines.
+type client struct {
+	certificate, key []byte
+	ssh              string // file
+}
 
 // direct is the way to the hypervisor itself.
 var direct = map[string]string{"SSH_JUMP": "", "SSH_JUMP_HOST_KEY": ""}
@@ -46,6 +51,7 @@ func newPlatform(t *testing.T) *platform {
 	port, _ := p.hypervisor.Port(https)
 	p.admin.certificate, p.admin.key = clientIdentity(t, "admin")
 	p.operator.certificate, p.operator.key = clientIdentity(t, "operator")
+	p.admin.ssh, p.operator.ssh = p.env["SSH_KEY_FILE"], p.sshKey()
 
 	// What its Incus will answer with is put there, and so is known beforehand.
 	certificate, key := clientIdentity(t, "hv1")
@@ -55,7 +61,6 @@ func newPlatform(t *testing.T) *platform {
 	p.put("/root/by-hand.crt", other)
 
 	p.env["INCUS_ADDRESS"], p.env["INCUS_SERVER_CERTIFICATE"] = fmt.Sprintf("https://127.0.0.1:%d", port), string(certificate)
-	p.env["SSH_JUMP"] = p.env["SSH_USER"] + "@" + net.JoinHostPort(p.env["SSH_HOST"], p.env["SSH_PORT"])
 	p.env["SSH_JUMP_HOST_KEY"] = p.env["SSH_HOST_KEY"]
 	p.env["TOFU_PROVIDER_MIRROR"] = p.mirror()
 	p.env["SELF_MODULE_SOURCE"] = ""
@@ -79,29 +84,42 @@ func (p *platform) put(path string, text []byte) {
 // everything, and whether the operator is let into its project.
 func (p *platform) facts(operator bool) {
 	p.t.Helper()
-	var facts map[string]any
-	assert.NilError(p.t, json.Unmarshal([]byte(p.hosting()), &facts))
-	may := []string{}
+	certificates, keys := []string{}, []string{}
 	if operator {
-		may = append(may, string(p.operator.certificate))
+		certificates, keys = append(certificates, string(p.operator.certificate)), append(keys, publicHalf(p.t, p.operator.ssh))
 	}
-	facts["incusAdministrators"] = []string{string(p.admin.certificate)}
-	facts["incusProjects"] = map[string]any{tenant: map[string]any{"certificates": may}}
-	text, err := json.Marshal(facts)
+	facts, err := json.Marshal(map[string]any{
+		"authorizedKeys":      []string{publicHalf(p.t, p.admin.ssh)},
+		"incusAdministrators": []string{string(p.admin.certificate)},
+		"incusProjects":       map[string]any{tenant: map[string]any{"certificates": certificates, "jumpKeys": keys}},
+	})
 	assert.NilError(p.t, err)
-	p.env["HOSTING_CONFIG"] = string(text)
+	p.hostingConfig = string(facts)
+	p.asProvider()
 }
 
+// asProvider makes programs come from who runs the hypervisor.
 func (p *platform) asProvider() {
 	p.t.Helper()
-	p.as(p.admin.certificate, p.admin.key)
+	p.come(p.admin, p.env["SSH_USER"])
+	p.env["HOSTING_CONFIG"] = p.hostingConfig
 	delete(p.env, "INCUS_PROJECT")
 }
 
+// asOperator makes them come from who has a project there, and may only pass through
+// the hypervisor.
 func (p *platform) asOperator() {
 	p.t.Helper()
-	p.as(p.operator.certificate, p.operator.key)
+	p.come(p.operator, "jump")
+	p.env["HOSTING_CONFIG"] = p.incusWorld.hosting()
 	p.env["INCUS_PROJECT"] = tenant
+}
+
+func (p *platform) come(who client, over string) {
+	p.t.Helper()
+	p.as(who.certificate, who.key)
+	p.env["SSH_KEY_FILE"] = who.ssh
+	p.env["SSH_JUMP"] = over + "@" + net.JoinHostPort(p.env["SSH_HOST"], p.env["SSH_PORT"])
 }
 
 // healthy runs a program that ends well.
@@ -115,17 +133,40 @@ func (p *platform) healthy(program string, changes map[string]string) outcome {
 	return o
 }
 
-// through runs a script on an instance of the operator's, over the hypervisor, by
-// the ssh of this host.
+// sshd makes the hypervisor's sshd, which the machine came with, take the settings of
+// the system.
+func (p *platform) sshd() {
+	p.t.Helper()
+	p.on(p.hypervisor, `mkdir -p /etc/ssh/sshd_config.d
+		echo 'Include /etc/static/ssh/sshd_config' >/etc/ssh/sshd_config.d/system.conf
+		systemctl reload ssh.service`)
+}
+
+// jump is the ssh of this host to the hypervisor, as an operator comes there.
+func (p *platform) jump(options ...string) []string {
+	return slices.Concat(p.bare(), options, []string{"-p", p.env["SSH_PORT"], "jump@" + p.env["SSH_HOST"]})
+}
+
+func (p *platform) bare() []string {
+	return []string{
+		"-F", "none", "-q", "-i", p.operator.ssh, "-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=no",
+		"-o", "UserKnownHostsFile=/dev/null", "-o", "ConnectTimeout=20", "-o", "ExitOnForwardFailure=yes",
+	}
+}
+
+// refused shows that the hypervisor has no more for an operator than the way through.
+func (p *platform) refused(args ...string) {
+	p.t.Helper()
+	_, err := child.Command{Path: "ssh", Env: pairs(p.env), Args: args}.Output(p.t.Context())
+	assert.Assert(p.t, err != nil, "ssh %v went through", args)
+}
+
+// through runs a script on an instance of the operator's, over the hypervisor.
 func (p *platform) through(instance, script string) string {
 	p.t.Helper()
 	address := p.on(p.hypervisor, "incus list --project "+tenant+" -f csv -c 4 "+instance+" | cut -d ' ' -f 1")
-	jump := p.ssh(p.hypervisor, "").Args
-	jump = append([]string{"ssh", "-W", "%h:%p"}, jump[:len(jump)-1]...)
-	out, err := child.Command{Path: "ssh", Env: pairs(p.env), Args: []string{
-		"-F", "none", "-q", "-i", p.env["SSH_KEY_FILE"], "-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=no",
-		"-o", "UserKnownHostsFile=/dev/null", "-o", "ProxyCommand=" + strings.Join(jump, " "), "root@" + address, script,
-	}}.Output(p.t.Context())
+	proxy := strings.Join(append([]string{"ssh"}, p.jump("-W", "%h:%p")...), " ")
+	out, err := child.Command{Path: "ssh", Env: pairs(p.env), Args: append(p.bare(), "-o", "ProxyCommand="+proxy, "root@"+address, script)}.Output(p.t.Context())
 	assert.NilError(p.t, err, "%s", out)
 	return strings.TrimSpace(string(out))
 }

@@ -20,9 +20,12 @@ var hosting = map[string]any{
 	"sites":           map[string]any{"git.example.org": "http://10.0.0.5:80"},
 
 	"incusAdministrators": []any{certificate("QQ==")},
-	"incusProjects":       map[string]any{"tenant": map[string]any{"certificates": []any{certificate("Qg==")}}},
+	"incusProjects":       map[string]any{"tenant": map[string]any{"certificates": []any{certificate("Qg==")}, "jumpKeys": []any{jumpKey}}},
 	"incusNetwork":        "10.99.0.1/24",
 }
+
+// jumpKey is the form of a key.
+const jumpKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKtEstKeyTestKeyTestKeyTestKeyTestKeyTestKe"
 
 // certificate is the form of one.
 func certificate(body string) string {
@@ -98,6 +101,14 @@ func TestWrongFactsOfAnIncusHostAreRefused(t *testing.T) {
 		"a project that is a path": {
 			map[string]any{"incusProjects": map[string]any{"a/b": map[string]any{}}},
 			"a project is called by",
+		},
+		"a key with an option of its own": {
+			map[string]any{"incusProjects": map[string]any{"tenant": map[string]any{"jumpKeys": []any{`command="/bin/sh" ` + jumpKey}}}},
+			"slipway.incusHost.projects.tenant.jumpKeys",
+		},
+		"two keys in one": {
+			map[string]any{"incusProjects": map[string]any{"tenant": map[string]any{"jumpKeys": []any{jumpKey + " x\n" + jumpKey}}}},
+			"slipway.incusHost.projects.tenant.jumpKeys",
 		},
 		"a setting that there is not": {
 			map[string]any{"incusProjects": map[string]any{"tenant": map[string]any{"certificate": certificate("QQ==")}}},

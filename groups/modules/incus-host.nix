@@ -17,6 +17,10 @@ let
     text:
     lib.replaceStrings [ " " "\t" "\r" "\n" ] [ "" "" "" "" ] (lib.head (builtins.match pem text));
 
+  # A key without options before it: those are ours to give.
+  key = lib.types.strMatching "(ssh|sk-ssh|ecdsa|sk-ecdsa)-[^ ]+ [A-Za-z0-9+/=]+( [^\n]*)?";
+  jumpKeys = lib.unique (lib.concatMap (p: p.jumpKeys) (lib.attrValues cfg.projects));
+
   administrators = lib.unique (map body cfg.administrators);
   bodiesOf = project: map body project.certificates;
   operators = lib.unique (lib.concatMap bodiesOf (lib.attrValues cfg.projects));
@@ -80,6 +84,11 @@ in
               type = lib.types.listOf certificate;
               default = [ ];
               description = "Certificates, in PEM form, of who may do what the project allows, and nothing elsewhere.";
+            };
+            jumpKeys = lib.mkOption {
+              type = lib.types.listOf key;
+              default = [ ];
+              description = "Public keys of who may pass through this host, as the user jump, to the ssh servers of machines.";
             };
             config = lib.mkOption {
               type = lib.types.attrsOf lib.types.str;
@@ -229,6 +238,27 @@ in
         )}
       '';
     };
+
+    # An operator gets to its machines through this host, and gets nothing of it.
+    users = lib.mkIf (jumpKeys != [ ]) {
+      groups.jump = { };
+      users.jump = {
+        isSystemUser = true;
+        group = "jump";
+        description = "Way to the machines of operators";
+        openssh.authorizedKeys.keys = map (
+          text: "restrict,port-forwarding,permitopen=\"*:22\" ${text}"
+        ) jumpKeys;
+      };
+    };
+
+    services.openssh.extraConfig = lib.mkIf (jumpKeys != [ ]) ''
+      Match User jump
+        AllowTcpForwarding local
+        AllowStreamLocalForwarding no
+        PermitOpen *:22
+      Match All
+    '';
 
     # Incus wants nftables; its instances ask this host for addresses and names.
     networking.nftables.enable = true;

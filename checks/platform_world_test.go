@@ -111,7 +111,7 @@ func (p *platform) asProvider() {
 func (p *platform) asOperator() {
 	p.t.Helper()
 	p.come(p.operator, "jump")
-	p.env["HOSTING_CONFIG"] = p.incusWorld.hosting()
+	p.env["HOSTING_CONFIG"] = p.hosting()
 	p.env["INCUS_PROJECT"] = tenant
 }
 

@@ -57,8 +57,8 @@ var stages = []stage{
 		w.write("operator/trivial.nix", trivial)
 		return strings.ReplaceAll(slow, "ROUND", mark)
 	}},
-	{"verdict", "", func(_ *world, mark string) string {
-		return strings.ReplaceAll(trivial, "first", mark)
+	{"verdict", "watching trivial.service", func(_ *world, mark string) string {
+		return strings.NewReplacer("first", mark, "serviceConfig", `environment.MARK = "`+mark+`"; serviceConfig`).Replace(trivial)
 	}},
 }
 
@@ -97,9 +97,14 @@ func TestDeploymentInterrupt(t *testing.T) {
 				mark := fmt.Sprint(number)
 				w.write("operator/web.nix", stage.module(w, mark))
 				before := w.on(g, "readlink -f /run/current-system")
+				narrow := w.narrow(8 << 20)
+				w.env = w.with(map[string]string{"SSH_PORT": narrow.port()})
 				p := w.process(module, tools, way.argv...)
 				p.await(`"kind":"step","program":"operator-ssh-web-apply","step":"` + stage.step + `"`)
 				p.await(stage.when)
+				if stage.step == "copy" {
+					narrow.await(t)
+				}
 				asked := time.Now()
 				way.stop(p)
 				assert.Equal(t, p.wait(), way.code, "%s", p.said)

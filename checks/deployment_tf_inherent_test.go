@@ -142,6 +142,9 @@ func installBao(t *testing.T, dir string) string {
 	python := func(program string, args ...string) {
 		t.Helper()
 		err := child.Command{Path: program, Args: args, Env: env.Process().Child(nil)}.Run(t.Context())
+		if err != nil && strings.Contains(err.Error(), "DO NOT MATCH THE HASHES") { // pip's own words
+			t.Fatalf("OpenBao %s is not what it was: %v", openBao, err)
+		}
 		if err != nil {
 			t.Skipf("missing part: OpenBao %s, which pip could not install: %v", openBao, err)
 		}

@@ -8,11 +8,15 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/fs"
 
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/targets/report"
@@ -90,4 +94,25 @@ func python(t *testing.T) string {
 	assert.NilError(t, err)
 	assert.Assert(t, len(found) > 0)
 	return found[0]
+}
+
+// TestDNSOverTLS asks an API whose certificate an authority of the caller's own
+// vouches for.
+func TestDNSOverTLS(t *testing.T) {
+	group := groups.Group{Name: "g", Zones: []groups.Zone{{}}, Machines: []groups.Machine{{Name: "web", Addresses: []string{"192.0.2.7"}}}}
+	s := newNameServer(t, "PowerDNS", "example.org.")
+	api, err := url.Parse(s.vars["DNS_API"])
+	assert.NilError(t, err)
+	front := httptest.NewTLSServer(httputil.NewSingleHostReverseProxy(api))
+	defer front.Close()
+	authority := fs.NewFile(t, "authority.pem", fs.WithBytes(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw}))).Path()
+	there := map[string]string{"DNS_API": front.URL, "DNS_NEW_ZONES": "example.org"}
+
+	assert.Assert(t, runDNS(t, group, "apply", s.vars, there).code != report.Healthy, "nobody vouches for it")
+	for _, name := range []string{"SSL_CERT_FILE", "NIX_SSL_CERT_FILE"} {
+		r := runDNS(t, group, "apply", s.vars, there, map[string]string{name: authority})
+		assert.Equal(t, r.code, report.Healthy)
+		there["DNS_NEW_ZONES"] = ""
+	}
+	assert.DeepEqual(t, s.ask("web.example.org.", "A"), []string{"web.example.org. 3600 IN A 192.0.2.7"})
 }

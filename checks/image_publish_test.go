@@ -5,7 +5,6 @@ package checks
 import (
 	"archive/tar"
 	"encoding/pem"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -37,8 +36,9 @@ func TestImagePublish(t *testing.T) {
 	assert.Assert(t, cmp.Len(w.list("/1.0/images"), 0), "a plan sends nothing")
 
 	// The upload is cut off: nothing is left of it, and the next goes through.
-	cut := w.start(nil, "operator-image-publish")
-	cut.await("sending base")
+	narrow := w.narrow(4 << 20)
+	cut := w.start(map[string]string{"INCUS_ADDRESS": "https://" + narrow.address}, "operator-image-publish")
+	narrow.await(t)
 	cut.stop()
 	assert.Assert(t, cut.wait().code != report.Healthy)
 	assert.Assert(t, cmp.Len(w.list("/1.0/images"), 0))
@@ -155,29 +155,21 @@ func (w *incusWorld) pulled(name string) string {
 	return strings.TrimSuffix(filepath.Base(images[0]), "?project=mirror")
 }
 
+// narrow leads a port of the daemon's loopback to the daemon.
+func (w *incusWorld) narrow(limit int64) *narrow {
+	w.t.Helper()
+	var listener net.Listener
+	assert.NilError(w.t, w.daemon.Inside(func() (err error) {
+		listener, err = (&net.ListenConfig{}).Listen(w.t.Context(), "tcp", "127.0.0.1:0")
+		return err
+	}))
+	return newNarrow(w.t, listener, strings.TrimPrefix(incusd.Address, "https://"), w.daemon.Dial, limit)
+}
+
 // forward leads an address of this host's loopback to the daemon.
 func (w *incusWorld) forward() string {
 	w.t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(w.t.Context(), "tcp", "127.0.0.1:0")
 	assert.NilError(w.t, err)
-	w.t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = conn.Close() }()
-				there, err := w.daemon.Dial(w.t.Context(), "tcp", strings.TrimPrefix(incusd.Address, "https://"))
-				if err != nil {
-					return
-				}
-				defer func() { _ = there.Close() }()
-				go func() { _, _ = io.Copy(there, conn) }()
-				_, _ = io.Copy(conn, there)
-			}()
-		}
-	}()
-	return "https://" + listener.Addr().String()
+	return "https://" + newNarrow(w.t, listener, strings.TrimPrefix(incusd.Address, "https://"), w.daemon.Dial, 0).address
 }

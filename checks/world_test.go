@@ -374,11 +374,22 @@ func (w *world) tryOn(g *guest.Guest, script string) bool {
 	return err == nil
 }
 
+// transport is ssh's exit code when it could not log in or lost the connection.
+const transport = 255
+
 // on runs a script on the guest with the ssh of the host, as a witness that is
-// none of ours.
+// none of ours. On a busy host a login may fail: it is tried again.
 func (w *world) on(g *guest.Guest, script string) string {
 	w.t.Helper()
 	out, err := w.witness(g, script)
+	for tries := 1; tries < 4; tries++ {
+		failure, ok := errors.AsType[*child.Error](err)
+		if !ok || failure.ExitCode != transport {
+			break
+		}
+		w.t.Logf("try %d: %s", tries, err)
+		out, err = w.witness(g, script)
+	}
 	assert.NilError(w.t, err, "%s", out)
 	return strings.TrimSpace(out)
 }

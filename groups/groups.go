@@ -18,6 +18,15 @@ type Group struct {
 	Inventory   *Inventory // nil means that the group stands in none
 	Images      []Image    // that new machines start from
 	Source      Source
+	// Parts are the groups that this one is made of, in the order in which they come:
+	// each waits for those before it. A group with parts has nothing of its own.
+	Parts []Part
+}
+
+// Part is another group within a group, by one of its methods.
+type Part struct {
+	Group  string
+	Method string
 }
 
 // Source is where the NixOS modules of a group come from when the caller names

@@ -18,6 +18,7 @@ import (
 
 	"fediversity.eu/slipway/checks/fakestate"
 	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/methods/tofu"
 	"fediversity.eu/slipway/targets/report"
 )
 
@@ -25,36 +26,53 @@ import (
 // alone over an HTTP backend, and the same by a run, one after the other so that a
 // busy host burdens both.
 func BenchmarkApply(b *testing.B) {
-	for _, n := range []int{1, 100, 1000} {
-		for _, kind := range []string{"create", "no changes"} {
+	for _, n := range []int{1, 100, 1000, 3000} {
+		for _, kind := range []string{"create", "no changes", "one changed", "plan alone"} {
 			b.Run(fmt.Sprintf("%d objects, %s", n, kind), func(b *testing.B) {
-				var bare, guarded, bareCPU, guardedCPU time.Duration
+				var alone, guarded spent
 				for b.Loop() {
 					w := newBenchWorld(b, n)
-					if kind == "no changes" {
-						w.bare(b)
+					s, verb := settings{}, tofu.Apply
+					prepare := func() {}
+					switch kind {
+					case "create":
+						s, prepare = cold, func() { w.Set(nil, nil) }
+					case "no changes":
+						w.bare(b, tofu.Apply)
 						w.forget(b)
+					case "one changed":
+						w.bare(b, tofu.Apply)
+						before := w.State()
+						w.configure(b, n, "changed")
+						w.forget(b)
+						prepare = func() { w.Set([]byte(before), nil) }
+					case "plan alone":
+						w.bare(b, tofu.Apply)
+						w.forget(b)
+						verb = tofu.PlanVerb
 					}
-					started, used := time.Now(), cpu(b)
-					w.bare(b)
-					bare, bareCPU = bare+time.Since(started), bareCPU+cpu(b)-used
-					s := settings{}
-					if kind == "create" {
-						w.Set(nil, nil)
-						s = cold
-					}
-					started, used = time.Now(), cpu(b)
-					w.guarded(b, s)
-					guarded, guardedCPU = guarded+time.Since(started), guardedCPU+cpu(b)-used
+					alone.add(b, func() { w.bare(b, verb) })
+					prepare()
+					guarded.add(b, func() { w.guarded(b, s, verb) })
 				}
-				b.ReportMetric(float64(bare.Milliseconds())/float64(b.N), "bare-ms/op")
-				b.ReportMetric(float64(guarded.Milliseconds())/float64(b.N), "run-ms/op")
-				b.ReportMetric(float64(guarded)/float64(bare), "ratio")
-				b.ReportMetric(float64(guardedCPU)/float64(bareCPU), "cpu-ratio")
+				b.ReportMetric(float64(alone.wall.Milliseconds())/float64(b.N), "bare-ms/op")
+				b.ReportMetric(float64(guarded.wall.Milliseconds())/float64(b.N), "run-ms/op")
+				b.ReportMetric(float64(guarded.wall)/float64(alone.wall), "ratio")
+				b.ReportMetric(float64(guarded.cpu)/float64(alone.cpu), "cpu-ratio")
 				b.ReportMetric(0, "ns/op")
 			})
 		}
 	}
+}
+
+// spent is what something took of the time, and of the processors.
+type spent struct{ wall, cpu time.Duration }
+
+func (s *spent) add(b *testing.B, work func()) {
+	b.Helper()
+	started, used := time.Now(), cpu(b)
+	work()
+	s.wall, s.cpu = s.wall+time.Since(started), s.cpu+cpu(b)-used
 }
 
 // cpu is what all children that have ended used of the processors: on a busy host
@@ -83,13 +101,20 @@ func newBenchWorld(b *testing.B, n int) *benchWorld {
 	w.cache, err = cacheDir()
 	assert.NilError(b, err)
 	assert.NilError(b, os.MkdirAll(filepath.Join(w.dir, "configuration"), 0o755))
-	text := ""
-	for block := range max(1, n/100) {
-		text += fmt.Sprintf("resource \"terraform_data\" \"thing%d\" {\n  count = %d\n  input = count.index\n}\n", block, min(n, 100))
-	}
-	assert.NilError(b, os.WriteFile(filepath.Join(w.dir, "configuration", "main.tf"), []byte(text), 0o600))
+	w.configure(b, n, "first")
 	w.forget(b)
 	return w
+}
+
+// configure declares n objects; the last has a word of its own.
+func (w *benchWorld) configure(b *testing.B, n int, word string) {
+	b.Helper()
+	text := ""
+	for block := range max(1, n/100) {
+		text += fmt.Sprintf("resource \"terraform_data\" \"thing%d\" {\n  count = %d\n  input = %d + count.index == %d ? %q : count.index\n}\n",
+			block, min(n, 100), 100*block, n-1, word)
+	}
+	assert.NilError(b, os.WriteFile(filepath.Join(w.dir, "configuration", "main.tf"), []byte(text), 0o600))
 }
 
 // forget gives OpenTofu alone a folder that it has not seen.
@@ -119,21 +144,23 @@ func (w *benchWorld) child(path, dir string, s settings, args ...string) child.C
 	return child.Command{Path: path, Args: args, Env: entries, Dir: dir}
 }
 
-func (w *benchWorld) bare(b *testing.B) {
+func (w *benchWorld) bare(b *testing.B, verb string) {
 	b.Helper()
-	tofu := needTofu(b)
+	path := needTofu(b).Path
 	dir := filepath.Join(w.dir, "bare")
 	s := settings{"CHECKPOINT_DISABLE": "1", "TF_CLI_CONFIG_FILE": os.DevNull}
-	w.command(b, tofu.Path, dir, s, "init", "-input=false", "-no-color")
-	w.command(b, tofu.Path, dir, s, "plan", "-input=false", "-no-color", "-out=plan")
-	w.command(b, tofu.Path, dir, s, "apply", "-input=false", "-no-color", "plan")
+	w.command(b, path, dir, s, "init", "-input=false", "-no-color")
+	w.command(b, path, dir, s, "plan", "-input=false", "-no-color", "-out=plan")
+	if verb == tofu.Apply {
+		w.command(b, path, dir, s, "apply", "-input=false", "-no-color", "plan")
+	}
 }
 
-func (w *benchWorld) guarded(b *testing.B, s settings) {
+func (w *benchWorld) guarded(b *testing.B, s settings, verb string) {
 	b.Helper()
 	program, err := built()
 	assert.NilError(b, err)
-	w.command(b, program, w.dir, s, "apply", filepath.Join(w.dir, "configuration"))
+	w.command(b, program, w.dir, s, verb, filepath.Join(w.dir, "configuration"))
 }
 
 // BenchmarkRefusal measures how long it takes to refuse a state that is lost.

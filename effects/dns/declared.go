@@ -128,7 +128,7 @@ func (s *served) open(ctx context.Context, run *task.Run) ([]zone, *workspace, e
 	if err != nil {
 		return nil, nil, err
 	}
-	w.commands, w.provider, w.env = commands, p, run.Environment.Child(s.server.variables())
+	w.commands, w.provider, w.env = commands, p, childEnvironment(run.Environment, s.server.variables())
 	w.limit, w.log = time.Duration(s.server.Timeout), run.Log
 	return zones, w, nil
 }

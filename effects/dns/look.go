@@ -46,7 +46,7 @@ func (v *validate) Run(ctx context.Context, run *task.Run) error {
 	if w.commands, err = v.tools.find(ctx, run.Environment, run.Log.In("setup"), ""); err != nil {
 		return err
 	}
-	w.env, w.limit, w.log = run.Environment.Child(nil), 10*time.Minute, run.Log
+	w.env, w.limit, w.log = childEnvironment(run.Environment, nil), 10*time.Minute, run.Log
 	if _, err := w.run(ctx, "validate"); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	_ "embed" // the pinned versions
 	"encoding/hex"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,7 +98,7 @@ func (k *ToolKeys) install(ctx context.Context, e env.Environment, log *report.L
 	lines := log.Lines()
 	defer func() { _ = lines.Close() }()
 	for _, step := range steps {
-		step.Env, step.Stdout, step.Stderr = e.Child(own), lines, lines
+		step.Env, step.Stdout, step.Stderr = childEnvironment(e, own), lines, lines
 		if err := step.Run(ctx); err != nil {
 			if ctx.Err() != nil {
 				return err
@@ -111,4 +112,16 @@ func (k *ToolKeys) install(ctx context.Context, e env.Environment, log *report.L
 		}
 	}
 	return nil
+}
+
+// childEnvironment is that of a program in Python, whose library for HTTP looks for
+// authorities in a variable of its own (Requests documentation, "SSL Cert
+// Verification").
+func childEnvironment(e env.Environment, own map[string]string) []string {
+	all := map[string]string{}
+	if authorities := e.Authorities(); authorities != "" {
+		all["REQUESTS_CA_BUNDLE"] = authorities
+	}
+	maps.Copy(all, own)
+	return e.Child(all)
 }

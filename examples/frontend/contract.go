@@ -28,6 +28,9 @@ type program struct {
 	Short       string   `json:"short,omitempty"`
 	Description string   `json:"description"`
 	Published   bool     `json:"-"`
+	Kind        string   `json:"kind"`
+	Group       string   `json:"group"`
+	Effect      string   `json:"effect,omitempty"`
 	Machine     string   `json:"machine,omitempty"`
 	Reads       string   `json:"-"`
 	Members     []string `json:"-"`
@@ -104,22 +107,47 @@ func (c contract) wants(p program) []want {
 				continue
 			}
 			for _, k := range reader.Keys {
-				all = append(all, want{k, forms(k, m.Machine, alone)})
+				all = append(all, want{k, c.forms(k, m, alone)})
 			}
 		}
 	}
 	return all
 }
 
-// forms are the names under which a key is read for a machine: DB_1_SSH_HOST for
-// db-1, and SSH_HOST where that is not another machine's.
-func forms(k key, machine string, alone bool) []string {
-	var names []string
-	if machine != "" && k.Scope != "run" {
-		names = append(names, strings.ToUpper(strings.ReplaceAll(machine, "-", "_"))+"_"+k.Name)
+// forms are the names under which a key is read for a member of a run: DB_1_SSH_HOST
+// for the machine db-1, OPERATOR_SSH_HOST and SSH_HOST where these are not another
+// machine's. An effect reads what is a machine's own for every machine of its group.
+func (c contract) forms(k key, m program, alone bool) []string {
+	if k.Scope == "run" {
+		return []string{k.Name}
 	}
-	if machine == "" || k.Scope != "machine" || alone {
+	machines, own := c.machines(m.Group), k.Scope == "machine"
+	owners := []string{m.Machine}
+	if m.Effect != "" && own {
+		owners = machines
+	}
+	if !own || len(machines) == 1 {
+		owners = append(slices.Clone(owners), m.Group)
+	}
+	var names []string
+	for _, owner := range owners {
+		if owner != "" {
+			names = append(names, strings.ToUpper(strings.ReplaceAll(owner, "-", "_"))+"_"+k.Name)
+		}
+	}
+	if m.Machine == "" || !own || alone {
 		names = append(names, k.Name)
+	}
+	return names
+}
+
+// machines lists those of a group: each has the program of its system.
+func (c contract) machines(group string) []string {
+	var names []string
+	for _, p := range c.Programs {
+		if p.Group == group && p.Kind == "system" {
+			names = append(names, p.Machine)
+		}
 	}
 	return names
 }

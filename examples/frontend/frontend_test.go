@@ -36,6 +36,8 @@ func TestRefusals(t *testing.T) {
 		{"what is missing", "operator-ssh-web-verify", `{"variables":{"SSH_HOST":"192.0.2.7"}}`, 422, []string{`"missing":["SSH_HOST_KEY"]`}},
 		{"what is undeclared", "operator-ssh-web-verify", `{"variables":{"SSH_HOST":"a","SSH_HOST_KEY":"b","LD_PRELOAD":"x","DB_SSH_HOST":"y","PATH":"z"}}`, 422, []string{`"undeclared":["DB_SSH_HOST","LD_PRELOAD","PATH"]`}},
 		{"a secret and its file", "operator-ssh-web-verify", `{"variables":{"SSH_HOST":"a","SSH_HOST_KEY":"b","SSH_KEY":"hush","WEB_SSH_KEY_FILE":"/etc/shadow"}}`, 422, []string{`"secret":["SSH_KEY","WEB_SSH_KEY_FILE"]`}},
+		{"an address of a machine that an effect does not know", "operator-dns-plan", `{"variables":{"WEB_ADDRESSES":"192.0.2.7","DB_ADDRESSES":"192.0.2.8","GATEWAY_ADDRESSES":"192.0.2.9"}}`, 422, []string{`"undeclared":["GATEWAY_ADDRESSES"]`}},
+		{"a group's form", "platform-combined-verify", `{"variables":{"HYPERVISOR_SSH_HOST":"a","OPERATOR_SSH_USER":"b","PLATFORM_SSH_USER":"c","OPERATOR_SSH_HOST":"d"}}`, 422, []string{`"undeclared":["OPERATOR_SSH_HOST","PLATFORM_SSH_USER"]`, `HV1_SSH_HOST_KEY`}},
 		{"a plain key of several machines", "operator-ssh-all-verify", `{"variables":{"SSH_HOST":"a"}}`, 422, []string{`"undeclared":["SSH_HOST"]`, `WEB_SSH_HOST`, `FORGE_SSH_HOST_KEY`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

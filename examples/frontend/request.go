@@ -37,8 +37,12 @@ func (f frontend) environment(p program, variables map[string]string) ([]string,
 			public[name] = true
 			given = given || variables[name] != ""
 		}
-		if last := w.variables[len(w.variables)-1]; w.Required && !given && !slices.Contains(no.Missing, last) {
-			no.Missing = append(no.Missing, last)
+		asked := w.variables[0] // the machine's form, where the plain one is not read
+		if slices.Contains(w.variables, w.Name) {
+			asked = w.Name
+		}
+		if w.Required && !given && !slices.Contains(no.Missing, asked) {
+			no.Missing = append(no.Missing, asked)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(variables)) {

@@ -42,12 +42,16 @@ type Layered struct {
 	Effects   effects             `json:"effects,omitzero"`
 }
 
-// Of gives the module of groups. The error names everything that has no form in a
+// Of gives the module of groups, but for those that are made of others, which have no
+// layers of their own. The error names everything that has no form in a
 // module.json.
 func Of(declared ...groups.Group) (Module, error) {
 	m := Module{document{Version: Version, Groups: map[string]Layered{}}}
 	var faults []error
 	for _, group := range declared {
+		if len(group.Parts) > 0 {
+			continue // what is declared is declared of its parts
+		}
 		layered := Layered{
 			Machines: map[string]system{}, Resources: map[string]resource{}, Effects: effectsOf(group),
 		}

@@ -94,7 +94,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 }
 
 // compiledIn are the fields that no layer carries: they make the programs.
-var compiledIn = []string{"Name", "Description", "Methods", "Effects", "Source", "Internal", "Needs", "Machines"}
+var compiledIn = []string{"Name", "Description", "Methods", "Effects", "Source", "Internal", "Needs", "Machines", "Parts"}
 
 func TestEveryDeclarationIsInALayer(t *testing.T) {
 	group := full()

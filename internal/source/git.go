@@ -96,5 +96,8 @@ func (s *Shelf) gitEnvironment(repository, agent string) []string {
 	if agent != "" {
 		own["SSH_AUTH_SOCK"] = agent
 	}
+	if authorities := s.environment.Authorities(); authorities != "" {
+		own["GIT_SSL_CAINFO"] = authorities // git asks no other variable
+	}
 	return s.environment.Child(own)
 }

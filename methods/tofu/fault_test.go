@@ -133,23 +133,31 @@ func silent(method string) fakestate.Fault {
 }
 
 func TestJournalThatCannotBeWritten(t *testing.T) {
-	b := newBench(t, fakestate.Strict)
-	b.cold(2)
-	locks := 0
-	b.Break(func(r *http.Request, _ int) (*fakestate.Answer, bool) {
-		if r.Method == "LOCK" {
-			if locks++; locks == 3 { // the probe before the apply
-				assert.Check(t, os.RemoveAll(filepath.Join(string(b.dir), "journal")))
+	for _, phase := range []string{"steady", cold} {
+		t.Run(phase, func(t *testing.T) {
+			b := newBench(t, fakestate.Strict)
+			if phase != cold {
+				b.cold(2)
 			}
-		}
-		return nil, false
-	})
-	result, err := b.engine(Keys{}).Apply(t.Context(), objects(3))
-	assert.NilError(t, err)
-	assert.Assert(t, locks > 3)
-	assert.Equal(t, len(result.Objects), 3)
-	_, s := b.judged()
-	assert.Equal(t, s.Serial, result.Serial)
+			locks := 0
+			b.Break(func(r *http.Request, _ int) (*fakestate.Answer, bool) {
+				if r.Method == "LOCK" {
+					if locks++; locks == 3 { // the probe before the apply
+						assert.Check(t, os.RemoveAll(filepath.Join(string(b.dir), "journal")))
+					}
+				}
+				return nil, false
+			})
+			result, err := b.engine(Keys{Phase: phase}).Apply(t.Context(), objects(3))
+			assert.NilError(t, err)
+			assert.Assert(t, locks > 3)
+			assert.Equal(t, len(result.Objects), 3)
+			kind, s := b.judged()
+			assert.Equal(t, kind, state.Sound)
+			assert.Equal(t, s.Serial, result.Serial)
+			assert.Equal(t, b.Locked(), "")
+		})
+	}
 }
 
 // TestNeitherJournalNorBackend leaves the state to OpenTofu's own file.

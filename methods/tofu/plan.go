@@ -126,7 +126,14 @@ func (s *stream) Write(p []byte) (int, error) {
 	}
 }
 
+// reread are the lines that OpenTofu writes when it looks at an object that is there:
+// two for each, and of no use here. No text within a line has bare quotes.
+var reread = []byte(`"type":"refresh_`)
+
 func (s *stream) take(line []byte) {
+	if bytes.Contains(line, reread) {
+		return
+	}
 	var m message
 	if json.Unmarshal(line, &m) != nil {
 		if text := bytes.TrimSpace(line); len(text) > 0 {

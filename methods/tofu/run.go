@@ -1,6 +1,7 @@
 package tofu
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -260,11 +261,8 @@ func (r *run) take(ctx context.Context, s *state.State) error {
 // forward puts a version into the backend: within a bootstrap with the marker.
 func (r *run) forward(ctx context.Context, s *state.State) error {
 	if r.marker != nil && !s.Encrypted {
-		raw, err := state.Marked(s.Raw, r.marker)
-		if err != nil {
-			return err
-		}
-		if s, err = state.Parse(raw); err != nil {
+		var err error
+		if s, err = s.WithMarker(r.marker); err != nil {
 			return err
 		}
 	}
@@ -288,6 +286,9 @@ func (r *run) undisturbed(ctx context.Context, s *state.State) error {
 	body, present, err := r.client.Get(context.WithoutCancel(ctx))
 	if err != nil {
 		return fmt.Errorf("read the state before it is written: %w", err)
+	}
+	if present && (bytes.Equal(body, s.Raw) || r.remote != nil && bytes.Equal(body, r.remote.Raw)) {
+		return nil // as ever, and a large state takes long to read
 	}
 	kind, there, _ := state.Judge(present, body)
 	switch {

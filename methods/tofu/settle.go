@@ -92,11 +92,8 @@ func (r *run) store(ctx context.Context) error {
 	// Backends that take each serial once have this one with the marker.
 	final := r.newest
 	if r.remote != nil && r.remote.Serial >= final.Serial {
-		raw, err := state.Numbered(final.Raw, r.remote.Serial+1)
-		if err != nil {
-			return err
-		}
-		if final, err = state.Parse(raw); err != nil {
+		var err error
+		if final, err = final.WithSerial(r.remote.Serial + 1); err != nil {
 			return err
 		}
 	}
@@ -118,12 +115,15 @@ func (r *run) store(ctx context.Context) error {
 // would be taken for a lost one.
 func (r *run) unfinished() bool { return r.lost || r.newest.Empty() }
 
+// keepAndForward needs one of both, as take does: where the journal can't be written
+// the backend may still have it.
 func (r *run) keepAndForward(ctx context.Context) error {
-	if _, err := r.dir.Keep(r.newest, r.marker); err != nil {
-		return err
-	}
+	_, unkept := r.dir.Keep(r.newest, r.marker)
 	if err := r.forward(ctx, r.newest); err != nil {
-		return err
+		return errors.Join(err, unkept)
+	}
+	if unkept != nil {
+		r.log.Warnf("the state is in the backend alone: %v", unkept)
 	}
 	return r.dir.Stored()
 }

@@ -13,6 +13,7 @@ import (
 	"fediversity.eu/slipway/groups/hostingprovider"
 	"fediversity.eu/slipway/groups/hypervisor"
 	"fediversity.eu/slipway/groups/operator"
+	"fediversity.eu/slipway/groups/platform"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/incus"
 	"fediversity.eu/slipway/methods/nixos"
@@ -23,7 +24,7 @@ import (
 
 // Groups lists the declared groups.
 func Groups() []groups.Group {
-	return []groups.Group{operator.Group(), hostingprovider.Group(), hypervisor.Group(), dev.Group()}
+	return []groups.Group{operator.Group(), hostingprovider.Group(), hypervisor.Group(), platform.Group(), dev.Group()}
 }
 
 // Registry makes the registry of everything that is declared.

@@ -66,14 +66,13 @@ func TestNoVariableHasTwoMeanings(t *testing.T) {
 		}
 		keys, err := r.Keys(p)
 		assert.NilError(t, err)
-		var machines []string
-		for _, group := range Groups() {
-			if group.Name == p.Group {
-				for _, machine := range group.Machines {
-					machines = append(machines, machine.Name)
-				}
+		var machines, owners []string
+		for _, member := range r.Members(p) {
+			owners = append(owners, member.Group)
+			if member.Machine != "" {
+				machines = append(machines, member.Machine)
 			}
 		}
-		assert.NilError(t, env.Collisions(keys, machines), p.Name)
+		assert.NilError(t, env.Collisions(keys, machines, owners), p.Name)
 	}
 }

@@ -1,6 +1,7 @@
 package env
 
 import (
+	"cmp"
 	"maps"
 	"os"
 	"slices"
@@ -55,6 +56,12 @@ func (e Environment) Child(own map[string]string) []string {
 		entries = append(entries, name+"="+all[name])
 	}
 	return entries
+}
+
+// Authorities gives the file with the certificate authorities that a child process is
+// to trust, for one that looks in a variable of its own; "" means that none is named.
+func (e Environment) Authorities() string {
+	return cmp.Or(e.value("SSL_CERT_FILE"), e.value("NIX_SSL_CERT_FILE"))
 }
 
 // DumbTerminal says whether TERM, one of the Fixed variables, names a terminal

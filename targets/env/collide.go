@@ -7,11 +7,12 @@ import (
 )
 
 // Collisions says which variables would have two meanings, were keys read for
-// machines: a key named like a machine's form of another (WEB_SSH_HOST and
+// machines and groups: a key named like a machine's form of another (WEB_SSH_HOST and
 // SSH_HOST with a machine web), two machines whose forms meet (A_B of db, B of
-// db-a), or a secret's file form. The error is a *DeclarationError that names
-// every such variable with both meanings, sorted; nil where there is none.
-func Collisions(keys []Key, machines []string) error {
+// db-a), a group and a machine of one name, or a secret's file form. The error is a
+// *DeclarationError that names every such variable with both meanings, sorted; nil
+// where there is none.
+func Collisions(keys []Key, machines, groups []string) error {
 	meanings := make(map[string][]string)
 	add := func(k Key, before, whose string) {
 		for _, name := range k.Variables() {
@@ -31,6 +32,9 @@ func Collisions(keys []Key, machines []string) error {
 		}
 		for _, machine := range machines {
 			add(k, prefix(machine)+"_", " of machine "+machine)
+		}
+		for _, group := range groups {
+			add(k, prefix(group)+"_", " of group "+group)
 		}
 	}
 	var faults []Fault

@@ -235,30 +235,46 @@ func TestCollisionsNamesEveryVariableWithTwoMeanings(t *testing.T) {
 	for name, c := range map[string]struct {
 		keys     []env.Key
 		machines []string
+		groups   []string
 		faults   []string
 	}{
-		"none":                   {[]env.Key{host, secret}, []string{"web", "db-1", "db"}, nil},
-		"no machine":             {[]env.Key{host, {Name: "WEB_SSH_HOST"}}, nil, nil},
-		"the same machine twice": {[]env.Key{host}, []string{"web", "web"}, nil},
+		"none":                   {[]env.Key{host, secret}, []string{"web", "db-1", "db"}, []string{"operator", "hosting-provider"}, nil},
+		"no machine":             {[]env.Key{host, {Name: "WEB_SSH_HOST"}}, nil, nil, nil},
+		"the same machine twice": {[]env.Key{host}, []string{"web", "web"}, nil, nil},
 		"a key like a machine's form of another": {
 			[]env.Key{host, {Name: "WEB_SSH_HOST"}},
 			[]string{"web"},
+			nil,
 			[]string{`WEB_SSH_HOST: means ["SSH_HOST of machine web" "WEB_SSH_HOST"]`},
 		},
 		"machines whose forms meet": {
 			[]env.Key{{Name: "A_B"}, {Name: "B"}},
 			[]string{"db", "db-a"},
+			nil,
 			[]string{`DB_A_B: means ["A_B of machine db" "B of machine db-a"]`},
+		},
+		"a key like a group's form of another": {
+			[]env.Key{{Name: "MODULE_SOURCE"}, {Name: "OPERATOR_MODULE_SOURCE"}},
+			nil,
+			[]string{"operator"},
+			[]string{`OPERATOR_MODULE_SOURCE: means ["MODULE_SOURCE of group operator" "OPERATOR_MODULE_SOURCE"]`},
+		},
+		"a machine and a group of one name": {
+			[]env.Key{host, {Name: "REPORT", Scope: env.ScopeRun}},
+			[]string{"web"},
+			[]string{"web"},
+			[]string{`WEB_SSH_HOST: means ["SSH_HOST of group web" "SSH_HOST of machine web"]`},
 		},
 		"a key like a machine's secret file": {
 			[]env.Key{secret, {Name: "WEB_KEY_FILE"}},
 			[]string{"web"},
+			nil,
 			[]string{`WEB_KEY_FILE: means ["WEB_KEY_FILE" "the file of KEY of machine web"]`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := env.Collisions(c.keys, c.machines)
+			err := env.Collisions(c.keys, c.machines, c.groups)
 			if c.faults == nil {
 				assert.NilError(t, err)
 				return

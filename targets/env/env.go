@@ -18,13 +18,15 @@
 // # Which variable counts
 //
 // A machine's form of a key is its name in upper case, hyphens as underscores,
-// before the key: DB_1_SSH_HOST for db-1. The machine's form wins over the plain
-// one. A key of scope machine is one machine's own: where several machines run
-// together, its plain form serves none of them. A key of scope run has its plain form
-// alone. See [For].
+// before the key: DB_1_SSH_HOST for db-1. A group's form is made alike:
+// HOSTING_PROVIDER_SSH_JUMP. The machine's form wins over that of its group, and this
+// over the plain one. A key of scope machine is one machine's own: where several
+// machines run together, its plain form serves none of them, and a group's form
+// serves the machine of a group that has no other. A key of scope run has its plain
+// form alone. See [For].
 //
-// An empty variable is an unset one, everywhere: `WEB_SSH_PORT=` neither hides
-// SSH_PORT nor satisfies a required key.
+// An empty variable is an unset one, everywhere: `WEB_SSH_PORT=` hides neither
+// OPERATOR_SSH_PORT nor SSH_PORT, and does not satisfy a required key.
 //
 // # Secrets
 //
@@ -52,6 +54,7 @@ type Environment struct {
 
 type snapshot struct {
 	values   map[string]string
+	group    Group // whose forms count
 	files    *secretFiles
 	redactor *Redactor
 }
@@ -71,6 +74,22 @@ func Process() Environment {
 func Map(values map[string]string) Environment {
 	s := &snapshot{values: maps.Clone(values), files: &secretFiles{}, redactor: NewRedactor()}
 	return Environment{func() *snapshot { return s }}
+}
+
+// Within returns e as the machines of a group see it: the group's forms of keys count
+// wherever a [For] names no group. It shares e's redactor.
+func (e Environment) Within(group Group) Environment {
+	s := *e.snapshot()
+	s.group = group
+	return Environment{func() *snapshot { return &s }}
+}
+
+// within completes a scope by the group that e is seen by.
+func (e Environment) within(scope For) For {
+	if scope.Group.Name == "" {
+		scope.Group = e.snapshot().group
+	}
+	return scope
 }
 
 // snapshot returns what e holds, an empty one for the zero Environment.

@@ -6,7 +6,7 @@ import "maps"
 // scope, as if the caller had set it; it shares e's redactor. The error, a
 // *Problems, is that e holds another value already.
 func (e Environment) Give(scope For, k Key, value string) (Environment, error) {
-	names := scope.names(k)
+	names := e.within(scope).names(k)
 	for _, name := range names {
 		switch e.value(name) {
 		case value:
@@ -24,6 +24,6 @@ func (e Environment) Give(scope For, k Key, value string) (Environment, error) {
 		values = map[string]string{}
 	}
 	values[names[0]] = value
-	s := &snapshot{values: values, files: own.files, redactor: own.redactor}
+	s := &snapshot{values: values, group: own.group, files: own.files, redactor: own.redactor}
 	return Environment{func() *snapshot { return s }}, nil
 }

@@ -30,13 +30,14 @@ type Scope string
 
 const (
 	// ScopeAll is the scope of a key that serves every machine of a run; a
-	// machine's form of it wins for that machine.
+	// machine's form of it wins for that machine, and else its group's.
 	ScopeAll Scope = "all"
 	// ScopeMachine is the scope of a key that is one machine's own. Its plain
-	// form counts only in a run of that machine alone.
+	// form counts only in a run of that machine alone, and its group's form only
+	// where the group has no other machine.
 	ScopeMachine Scope = "machine"
-	// ScopeRun is the scope of a key that belongs to the run, whoever is in it: a
-	// machine has no form of it.
+	// ScopeRun is the scope of a key that belongs to the run, whoever is in it: no
+	// machine and no group has a form of it.
 	ScopeRun Scope = "run"
 )
 
@@ -45,9 +46,10 @@ const fileSuffix = "_FILE"
 
 var nameGrammar = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$`)
 
-// Scoped returns machine's form of k's name: DB_1_SSH_HOST for db-1.
-func (k Key) Scoped(machine string) string {
-	return prefix(machine) + "_" + k.Name
+// Scoped returns the form of k's name of a machine or of a group: DB_1_SSH_HOST for
+// db-1.
+func (k Key) Scoped(owner string) string {
+	return prefix(owner) + "_" + k.Name
 }
 
 // Variables returns the plain names under which k is read: its own and, for a
@@ -59,7 +61,8 @@ func (k Key) Variables() []string {
 	return []string{k.Name}
 }
 
-// prefix is what stands before the underscore in machine's form of a key.
-func prefix(machine string) string {
-	return strings.ToUpper(strings.ReplaceAll(machine, "-", "_"))
+// prefix is what stands before the underscore in a machine's or a group's form of a
+// key.
+func prefix(owner string) string {
+	return strings.ToUpper(strings.ReplaceAll(owner, "-", "_"))
 }

@@ -13,23 +13,53 @@ import (
 // For says for whom a load is. The zero For is a run without a machine: only
 // plain names count.
 type For struct {
-	// Machine is the machine's name. Its forms of the keys win over plain ones.
+	// Group is the machine's group, or that of an effect. Its forms of the keys win
+	// over plain ones.
+	Group Group
+	// Machine is the machine's name. Its forms of the keys win over all others.
 	Machine string
 	// Alone says that the run has no other machine, so that the plain forms of
 	// keys of scope machine are meant for this one.
 	Alone bool
 }
 
+// Group is a group whose machines a load may be for. The zero Group is none.
+type Group struct {
+	Name string
+	// Sole says that the group has one machine, so that its forms of keys of scope
+	// machine are meant for that one.
+	Sole bool
+	// Among says that the run is over several groups: then what is wrong with a key
+	// that is missing names the group's form of it too.
+	Among bool
+}
+
 // names returns the variables that may hold k, the one that wins first.
 func (s For) names(k Key) []string {
-	switch {
-	case s.Machine == "" || k.Scope == ScopeRun:
+	if k.Scope == ScopeRun {
 		return []string{k.Name}
-	case k.Scope == ScopeMachine && !s.Alone:
-		return []string{k.Scoped(s.Machine)}
-	default:
-		return []string{k.Scoped(s.Machine), k.Name}
 	}
+	var names []string
+	own := k.Scope == ScopeMachine
+	if s.Machine != "" {
+		names = append(names, k.Scoped(s.Machine))
+	}
+	if s.Group.Name != "" && (!own || s.Group.Sole) {
+		names = append(names, k.Scoped(s.Group.Name))
+	}
+	if s.Machine == "" || !own || s.Alone {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// wanted is the variable that is asked for where none of names is set: the plain one,
+// or else the machine's.
+func (k Key) wanted(names []string) string {
+	if slices.Contains(names, k.Name) {
+		return k.Name
+	}
+	return names[0]
 }
 
 // Variables returns every variable that may give k in s, the one that wins first;
@@ -53,6 +83,7 @@ func (s For) Variables(k Key) []string {
 // where a struct can't be loaded at all. No error holds the text of a secret that
 // e names. ctx bounds the reading of secrets from files.
 func (e Environment) Load(ctx context.Context, scope For, into ...any) error {
+	scope = e.within(scope)
 	targets, fields, err := open(into)
 	if err != nil {
 		return err
@@ -95,7 +126,7 @@ func (e Environment) fill(ctx context.Context, scope For, f field, target reflec
 		return problem
 	}
 	if value == "" {
-		variable, value = names[len(names)-1], f.key.Default
+		variable, value = f.key.wanted(names), f.key.Default
 	}
 	if value == "" {
 		if f.key.Required {
@@ -164,7 +195,7 @@ func (e Environment) findFile(ctx context.Context, name, value, path string, k K
 
 // missing is the problem of a required key for which none of names holds anything.
 func (e Environment) missing(scope For, names []string, k Key) *Problem {
-	name := names[len(names)-1]
+	name := k.wanted(names)
 	if empty := slices.IndexFunc(names, e.has); empty >= 0 {
 		return k.problem(names[empty], "empty")
 	}
@@ -172,7 +203,11 @@ func (e Environment) missing(scope For, names []string, k Key) *Problem {
 	if k.Scope == ScopeMachine && !scope.Alone && name != k.Name && e.value(k.Name) != "" {
 		what += "; " + k.Name + " counts only in a run of one machine"
 	}
-	return k.problem(name, what)
+	problem := k.problem(name, what)
+	if form := k.Scoped(scope.Group.Name); scope.Group.Among && slices.Contains(names, form) {
+		problem.Or = form
+	}
+	return problem
 }
 
 // check says what is wrong with value, which is not empty.

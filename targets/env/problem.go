@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -11,11 +12,12 @@ import (
 
 // Problem is one key that is missing or malformed. Problems are comparable.
 type Problem struct {
-	Name        string `json:"name"`        // the key as declared
-	Variable    string `json:"variable"`    // the variable to set or to mend, such as WEB_SSH_HOST
-	What        string `json:"what"`        // what is wrong; never the text of a secret
-	Valid       string `json:"valid"`       // what would be right
-	Description string `json:"description"` // what the key is for
+	Name        string `json:"name"`         // the key as declared
+	Variable    string `json:"variable"`     // the variable to set or to mend, such as WEB_SSH_HOST
+	Or          string `json:"or,omitempty"` // others that would do, each for one group of the run
+	What        string `json:"what"`         // what is wrong; never the text of a secret
+	Valid       string `json:"valid"`        // what would be right
+	Description string `json:"description"`  // what the key is for
 }
 
 // Problems is the error of a load: everything that the caller has to mend.
@@ -32,6 +34,9 @@ func (p *Problems) Error() string {
 	fmt.Fprintf(&text, "%d %s missing or malformed:", len(p.List), noun)
 	for _, one := range p.List {
 		fmt.Fprintf(&text, "\n  %s: %s", one.Variable, one.What)
+		if one.Or != "" {
+			fmt.Fprintf(&text, "\n      or, for one group: %s", one.Or)
+		}
 		fmt.Fprintf(&text, "\n      valid: %s", one.Valid)
 		fmt.Fprintf(&text, "\n      meaning: %s", one.Description)
 	}
@@ -62,14 +67,27 @@ func Join(errs ...error) error {
 	return errors.Join(append([]error{merged}, others...)...)
 }
 
-// problems makes an error of found, without the nils and with equal ones once.
+// problems makes an error of found, without the nils and with equal ones once: what
+// would do for several groups is told together.
 func problems(found []*Problem) error {
-	seen := make(map[Problem]bool)
+	seen := make(map[Problem]int)
 	var list []Problem
 	for _, one := range found {
-		if one != nil && !seen[*one] {
-			seen[*one] = true
+		if one == nil {
+			continue
+		}
+		alike := *one
+		alike.Or = ""
+		at, ok := seen[alike]
+		if !ok {
+			seen[alike] = len(list)
 			list = append(list, *one)
+			continue
+		}
+		for or := range strings.SplitSeq(one.Or, orComma) {
+			if had := strings.Split(list[at].Or, orComma); or != "" && !slices.Contains(had, or) {
+				list[at].Or = strings.TrimPrefix(list[at].Or+orComma+or, orComma)
+			}
 		}
 	}
 	if len(list) == 0 {
@@ -77,6 +95,9 @@ func problems(found []*Problem) error {
 	}
 	return &Problems{List: list}
 }
+
+// orComma is what stands between the variables of Problem.Or.
+const orComma = ", "
 
 // problem is what is wrong with k in variable.
 func (k Key) problem(variable, what string) *Problem {

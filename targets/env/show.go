@@ -18,6 +18,7 @@ type Shown struct {
 // variable and each once. It fills nothing and shows no text of a secret. The
 // error is a *DeclarationError.
 func (e Environment) Show(ctx context.Context, scope For, structs ...any) ([]Shown, error) {
+	scope = e.within(scope)
 	keys, err := Declared(structs...)
 	if err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func (e Environment) Show(ctx context.Context, scope For, structs ...any) ([]Sho
 
 func (e Environment) show(ctx context.Context, scope For, f field) Shown {
 	names := scope.names(f.key)
-	shown := Shown{Key: f.key, Variable: names[len(names)-1]}
+	shown := Shown{Key: f.key, Variable: f.key.wanted(names)}
 	variable, value, problem := e.find(ctx, names, f.key)
 	switch {
 	case problem != nil:

@@ -33,18 +33,19 @@ var foreign = strings.Fields(`
 `)
 
 // Typos returns the variables of e that are one or two letters away from a name
-// that declared has for one of machines or for all, and start alike: in the first
-// word or, where a name has only one, in three letters. Machines' names are not
-// guessed at: DB_2_SSH_HOST may well belong to another run. Sorted by name.
-func (e Environment) Typos(declared []Key, machines []string) []Typo {
+// that declared has for one of owners, machines and groups, or for all, and start
+// alike: in the first word or, where a name has only one, in three letters. Owners'
+// names are not guessed at: DB_2_SSH_HOST may well belong to another run. Sorted by
+// name.
+func (e Environment) Typos(declared []Key, owners []string) []Typo {
 	var names []string
 	for _, k := range declared {
 		names = append(names, k.Variables()...)
 	}
 	slices.Sort(names)
-	prefixes := make(map[string]bool, len(machines))
-	for _, machine := range machines {
-		prefixes[prefix(machine)] = true
+	prefixes := make(map[string]bool, len(owners))
+	for _, owner := range owners {
+		prefixes[prefix(owner)] = true
 	}
 	var typos []Typo
 	for _, name := range slices.Sorted(maps.Keys(e.snapshot().values)) {

@@ -78,6 +78,9 @@ func (f Front) graphOf(words []string) (graph.Graph, error) {
 		if len(words) > 0 && !strings.EqualFold(words[0], group.Name) {
 			continue
 		}
+		if len(words) == 0 && len(group.Parts) > 0 {
+			continue // its parts are drawn
+		}
 		if p, ok := registry.Find(group.Name + "-" + string(program.Combined)); ok {
 			g.Nodes = append(g.Nodes, nodesOf(registry, p, len(words) == 0)...)
 			g.Title = p.Short
@@ -113,7 +116,7 @@ func nodesOf(r *program.Registry, p program.Program, several bool) []graph.Node 
 			n.Kind = graph.Internal
 		}
 		n.Note = string(n.Kind)
-		if several {
+		if several || m.Group != p.Group {
 			n.Label = m.Group + " " + n.Label
 		}
 		if m.Verb != task.Apply && m.Verb != "" {

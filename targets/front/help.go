@@ -110,7 +110,7 @@ func (f Front) helpKey(to io.Writer, name string) error {
 	if i < 0 {
 		return &report.Fault{
 			Code: report.Usage, What: "look up the variable", Why: fmt.Errorf("no program reads %s", name),
-			Hint: "slipway contract keys shows every variable; before one may stand a machine's name",
+			Hint: "slipway contract keys shows every variable; before one may stand the name of a machine or of a group",
 		}
 	}
 	key := keys[i]
@@ -140,11 +140,39 @@ func helpProgram(ctx context.Context, to io.Writer, environment env.Environment,
 	if verbs := verbsOf(r, p); len(verbs) > 0 {
 		_, _ = fmt.Fprintf(to, "verbs: %s\n", strings.Join(verbs, ", "))
 	}
+	if owners := groupsOf(r, p); len(owners) > 1 {
+		_, _ = fmt.Fprintf(to, "\nBefore a variable may stand the name of the machine or of the group that it is for%s.\n"+
+			"The machine's wins over the group's, and this over the plain one; those of the run itself have that alone.\n", example(keys, owners))
+	}
 	writeKeys(to, keys, p.Aggregate())
 	if missing := lacking(keys); len(missing) > 0 {
 		_, _ = fmt.Fprintf(to, "\nmissing or malformed: %s\n", strings.Join(missing, ", "))
 	}
 	return nil
+}
+
+// groupsOf lists the groups of what a program runs.
+func groupsOf(r *program.Registry, p program.Program) []string {
+	var names []string
+	for _, m := range r.Members(p) {
+		if !slices.Contains(names, m.Group) {
+			names = append(names, m.Group)
+		}
+	}
+	return names
+}
+
+// example writes the groups' forms of a key that is required, where there is one.
+func example(keys []env.Shown, owners []string) string {
+	i := slices.IndexFunc(keys, func(s env.Shown) bool { return s.Key.Scope == env.ScopeAll && s.Key.Required })
+	if i < 0 {
+		return ""
+	}
+	list := make([]string, 0, len(owners))
+	for _, owner := range owners {
+		list = append(list, keys[i].Key.Scoped(owner))
+	}
+	return ",\nas " + strings.Join(list, ", ")
 }
 
 // verbsOf lists what can be done in a program's place, with the arguments.

@@ -59,7 +59,7 @@ func (f Front) writeManual(to io.Writer, r *program.Registry, name string) error
 	}
 	m.programs(r)
 	m.section("ENVIRONMENT")
-	m.text("In a run of several machines, a variable that is one machine's own is written with the machine's name before it, as DB_1_SSH_HOST for db-1.")
+	m.text("In a run of several machines, a variable that is one machine's own is written with the machine's name before it, as DB_1_SSH_HOST for db-1. Before any other may stand the machine's name, or the group's, as HOSTING_PROVIDER_SSH_JUMP: the machine's wins over the group's, and this over the plain one.")
 	for _, key := range c.Keys() {
 		marks := key.Type
 		if key.Required {
@@ -136,6 +136,9 @@ func (m *manual) programs(r *program.Registry) {
 				whose = " (internal)"
 			}
 			m.item(machine.Name+whose, machine.Description)
+		}
+		for _, part := range group.Parts {
+			m.item(part.Group, "by "+part.Method+", after those before it")
 		}
 		for _, way := range append(append([]string{}, group.Methods...), group.Effects...) {
 			if list := verbs[group.Name+" "+way]; len(list) > 0 {

@@ -28,6 +28,13 @@ func (f Front) module(to io.Writer, names []string) report.Code {
 			return usage(fmt.Errorf("module: unknown group %q; there are %s", name, strings.Join(known, ", ")))
 		}
 	}
+	for _, group := range declared {
+		if slices.Contains(names, group.Name) {
+			for _, part := range group.Parts {
+				names = append(names, part.Group)
+			}
+		}
+	}
 	if len(names) > 0 {
 		declared = slices.DeleteFunc(declared, func(g groups.Group) bool { return !slices.Contains(names, g.Name) })
 	}

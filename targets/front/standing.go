@@ -11,6 +11,10 @@ import (
 // writeKeys explains keys and how they stand. Those of several machines go by
 // their variables, others by their names.
 func writeKeys(to io.Writer, keys []env.Shown, several bool) {
+	count := map[string]int{}
+	for _, shown := range keys {
+		count[shown.Key.Name]++
+	}
 	for _, shown := range keys {
 		key := shown.Key
 		marks := []string{key.Type}
@@ -24,7 +28,7 @@ func writeKeys(to io.Writer, keys []env.Shown, several bool) {
 			marks = append(marks, "default "+key.Default)
 		}
 		name := key.Name
-		if several {
+		if several || count[key.Name] > 1 {
 			name = shown.Variable
 		}
 		_, _ = fmt.Fprintf(to, "\n  %s\n      %s\n      (%s)\n", name, key.Description, strings.Join(marks, "; "))

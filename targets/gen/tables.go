@@ -71,6 +71,9 @@ func groupTable(r *program.Registry) string {
 			}
 			row(&b, "`"+group.Name+"`", "`"+machine.Name+"`", machine.Description, published, strings.Join(group.Methods, ", "))
 		}
+		for _, part := range group.Parts {
+			row(&b, "`"+group.Name+"`", "all of `"+part.Group+"`", group.Description, "as there", part.Method)
+		}
 	}
 	return b.String()
 }

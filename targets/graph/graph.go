@@ -41,13 +41,19 @@ const (
 // Of is the graph of a run, as its record tells it.
 func Of(r *report.Record) Graph {
 	g := Graph{Title: r.Program + ": " + r.Outcome}
-	g.add(r)
+	g.add(r, severalGroups(r.Members))
 	return g
 }
 
-func (g *Graph) add(r *report.Record) {
+// severalGroups tells whether machines of one name, or effects, may be of different
+// groups.
+func severalGroups(members []*report.Record) bool {
+	return slices.ContainsFunc(members, func(m *report.Record) bool { return m.Group != members[0].Group })
+}
+
+func (g *Graph) add(r *report.Record, several bool) {
 	for _, member := range r.Members {
-		g.add(member)
+		g.add(member, several || severalGroups(r.Members))
 	}
 	if len(r.Members) > 0 || slices.ContainsFunc(g.Nodes, func(n Node) bool { return n.Program == r.Program }) {
 		return
@@ -58,6 +64,9 @@ func (g *Graph) add(r *report.Record) {
 		n.Label, n.Kind = r.Effect, Effect
 	case r.Machine == "":
 		n.Label = r.Program
+	}
+	if several && n.Label != r.Program {
+		n.Label = r.Group + " " + n.Label
 	}
 	n.Note = n.Tone.Mark() + " " + r.Outcome
 	if n.Tone != Idle {

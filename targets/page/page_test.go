@@ -234,3 +234,30 @@ func BenchmarkRender(b *testing.B) {
 		})
 	}
 }
+
+func TestRunsOfSeveralGroupsAreNamedWithTheirs(t *testing.T) {
+	member := func(group, machine, effect, verb string) *report.Record {
+		return &report.Record{Program: group + "-" + machine + effect + "-" + verb, Group: group, Machine: machine, Effect: effect, Verb: verb}
+	}
+	for name, c := range map[string]struct {
+		members []*report.Record
+		want    string
+	}{
+		"one group":      {[]*report.Record{member("a", "web", "", "apply"), member("a", "", "dns", "apply")}, "web, dns"},
+		"several groups": {[]*report.Record{member("a", "", "image", "publish"), member("b", "", "image", "publish"), member("b", "web", "", "apply")}, "a image, b image, b web"},
+		"one machine by two verbs": {
+			[]*report.Record{member("a", "web", "", "apply"), member("a", "web", "", "verify"), member("b", "db", "", "apply")}, "a-web-apply, a-web-verify, b db",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := &view{}
+			v.collect(&report.Record{Program: "whole", Members: c.members})
+			v.name()
+			var names []string
+			for _, r := range v.Runs {
+				names = append(names, r.Name)
+			}
+			assert.Equal(t, strings.Join(names, ", "), c.want)
+		})
+	}
+}

@@ -133,15 +133,20 @@ func (v *view) collect(r *report.Record) {
 	}
 }
 
-// name names the runs by machine or effect where that says which is which.
+// name names the runs by machine or effect where that says which is which, with the
+// group before it where there are several.
 func (v *view) name() {
 	taken := map[string]int{}
-	for _, r := range v.Runs {
-		taken[r.Machine+r.Effect]++
-	}
+	several := slices.ContainsFunc(v.Runs, func(r *run) bool { return r.Group != v.Runs[0].Group })
 	for i, r := range v.Runs {
 		r.ID = fmt.Sprintf("run-%d", i+1)
-		if r.Name = r.Machine + r.Effect; r.Name == "" || taken[r.Name] > 1 {
+		if r.Name = r.Machine + r.Effect; r.Name != "" && several {
+			r.Name = r.Group + " " + r.Name
+		}
+		taken[r.Name]++
+	}
+	for _, r := range v.Runs {
+		if r.Name == "" || taken[r.Name] > 1 {
 			r.Name = r.Program
 		}
 	}

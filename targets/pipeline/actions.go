@@ -111,20 +111,20 @@ for pause in 60 120 0; do
   sleep "$pause"
 done
 `, p.command(j), report.Busy, report.Terminated)
-	if !j.Needed {
+	if j.amber() {
 		fmt.Fprintf(&b, `if [ "$code" -eq %d ]; then
   echo "::warning::%s ended with exit code %d: %s"
   code=0
 fi
-`, report.RebootNeeded, j.Program.Name, report.RebootNeeded, amber(j))
+`, report.RebootNeeded, j.Program.Name, report.RebootNeeded, j.changes())
 	}
 	b.WriteString("exit \"$code\"\n")
 	return b.String()
 }
 
-// amber says what exit code 6 means of a program.
-func amber(j Job) string {
-	if j.Program.Verb == "plan" {
+// changes says what exit code 6 means of a program.
+func (j Job) changes() string {
+	if j.Program.Verb == plan {
 		return "there are changes"
 	}
 	return "only a reboot brings in all of the new system"

@@ -74,7 +74,7 @@ func (p *Pipeline) gitLabJob(j Job) mapping {
 	m = m.with(len(p.keys.Runner) > 0, "tags", p.keys.Runner)
 	m = append(m,
 		entry{"needs", needs},
-		entry{"resource_group", p.lock(j)},
+		entry{"resource_group", j.lock()},
 		entry{"variables", mapping{
 			{reportKey, j.record()},
 			{progressKey, progress},
@@ -83,6 +83,6 @@ func (p *Pipeline) gitLabJob(j Job) mapping {
 		entry{"script", []string{p.command(j)}},
 		entry{"retry", mapping{{"max", busyRetries}, {"exit_codes", []int{int(report.Busy)}}}},
 	)
-	m = m.with(!j.Needed, "allow_failure", mapping{{"exit_codes", []int{int(report.RebootNeeded)}}})
+	m = m.with(j.amber(), "allow_failure", mapping{{"exit_codes", []int{int(report.RebootNeeded)}}})
 	return append(m, entry{"artifacts", mapping{{"when", "always"}, {"paths", []string{j.record()}}}})
 }

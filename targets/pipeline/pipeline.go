@@ -140,14 +140,22 @@ func inOrder(jobs []Job) []Job {
 	return ordered
 }
 
+// plan is the verb whose exit code 6 means that there are changes.
+const plan = "plan"
+
+// amber tells whether exit code 6 is a warning: where nothing waits for the job, and
+// of a plan, which keeps no other from being made.
+func (j Job) amber() bool { return !j.Needed || j.Program.Verb == plan }
+
 // record is the file of a job's record.
 func (j Job) record() string { return j.Program.Name + ".json" }
 
 // command is what runs a job's program.
 func (p *Pipeline) command(j Job) string { return p.keys.Command + " " + j.Program.Name }
 
-// lock is the name that jobs have in common which work on the same thing.
-func (p *Pipeline) lock(j Job) string { return p.Group + "-" + j.Program.Machine + j.Program.Effect }
+// lock is the name that jobs have in common which work on the same thing, in whichever
+// pipeline.
+func (j Job) lock() string { return j.Program.Group + "-" + j.Program.Machine + j.Program.Effect }
 
 // head is the comment that a pipeline begins with.
 func (p *Pipeline) head(system string) string {

@@ -73,7 +73,7 @@ func TestEveryPipelineHasEveryEdgeAndEveryVariable(t *testing.T) {
 				for _, names := range needs {
 					needed = needed || slices.Contains(names, member)
 				}
-				assert.Equal(t, got.amber, !needed, "%s for %s: %s", p.Name, system, member)
+				assert.Equal(t, got.amber, !needed || strings.HasSuffix(member, "-plan"), "%s for %s: %s", p.Name, system, member)
 				all = append(all, got.variables...)
 			}
 			slices.Sort(all)

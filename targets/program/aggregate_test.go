@@ -345,3 +345,24 @@ func TestResultsOfSeveralMachinesSayWhose(t *testing.T) {
 		})
 	}
 }
+
+func TestAPlanThatFoundChangesKeepsNoOtherFromBeingMade(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		verb    string
+		code    report.Code
+		started []string
+	}{
+		{"changes", "plan", report.RebootNeeded, []string{"db", "forge", "web"}},
+		{"a plan that fails", "plan", report.Unknown, []string{"db"}},
+		{"a machine that needs a reboot", "apply", report.RebootNeeded, []string{"db"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, machine("web", "forge"), machine("forge", "db"), internal("db"))
+			w.ssh.do = failing(map[string]report.Code{"db": c.code})
+			got := w.run(t.Context(), nil, "combined-"+c.verb)
+			assert.DeepEqual(t, w.ssh.starts(), c.started)
+			assert.Equal(t, report.CodeOf(got.err), c.code)
+		})
+	}
+}

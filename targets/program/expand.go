@@ -12,6 +12,12 @@ import (
 // expand lists the programs of a group.
 func (r *Registry) expand(group groups.Group) []Program {
 	var list []Program
+	if len(group.Parts) > 0 {
+		for _, verb := range r.verbsOf(group, "", Combined) {
+			list = append(list, r.aggregateOf(group, Combined, "", verb))
+		}
+		return list
+	}
 	for _, machine := range group.Machines {
 		list = append(list, r.systemOf(group, machine))
 		for _, method := range group.Methods {
@@ -69,6 +75,9 @@ func (r *Registry) effectsOf(group groups.Group) []effects.Effect {
 }
 
 func (r *Registry) aggregateOf(group groups.Group, kind Kind, method string, verb task.Verb) Program {
+	if len(group.Parts) > 0 {
+		return r.wholeOf(group, verb)
+	}
 	what := "every published machine of " + group.Name
 	if kind == Combined {
 		what = "all of " + group.Name + " in order of dependency"
@@ -76,29 +85,39 @@ func (r *Registry) aggregateOf(group groups.Group, kind Kind, method string, ver
 			what += ", effects included"
 		}
 	}
-	by := method
-	if by == "" {
-		by = group.Methods[0]
-	}
 	return Program{
 		Group: group.Name, Kind: kind, Method: method, Verb: verb.Name,
-		Description: described(verb, what+" by "+by),
+		Description: described(verb, what+" by "+wayOf(group, method)),
 	}.named()
 }
 
-// verbsOf lists the verbs that an aggregate has: those that at least one of its
-// members has. Method "" is the group's first.
-func (r *Registry) verbsOf(group groups.Group, method string, kind Kind) []task.Verb {
+// wayOf is the method of an aggregate of a group without parts; "" is the group's
+// first.
+func wayOf(group groups.Group, method string) string {
 	if method == "" {
-		method = group.Methods[0]
+		return group.Methods[0]
 	}
+	return method
+}
+
+// verbsOf lists the verbs that an aggregate has: those that at least one of its
+// members has. Method "" is the group's first, or those of its parts.
+func (r *Registry) verbsOf(group groups.Group, method string, kind Kind) []task.Verb {
 	var verbs []task.Verb
-	for _, machine := range membersOf(group, kind) {
-		for _, verb := range r.methods[method].Verbs(machine.Placement) {
+	add := func(list []task.Verb) {
+		for _, verb := range list {
 			if !slices.ContainsFunc(verbs, func(v task.Verb) bool { return v.Name == verb.Name }) {
 				verbs = append(verbs, verb)
 			}
 		}
+	}
+	for _, part := range group.Parts {
+		if kind == Combined { // parts depend on each other, which all does not know
+			add(r.verbsOf(r.groupOf(part.Group), part.Method, kind))
+		}
+	}
+	for _, machine := range membersOf(group, kind) {
+		add(r.methods[wayOf(group, method)].Verbs(machine.Placement))
 	}
 	return verbs
 }

@@ -19,7 +19,7 @@ import (
 // holds. It says what is malformed, or why what was chosen can't be used.
 func (n *node) layer(ctx context.Context, scope env.For) (malformed, refused error) {
 	var keys source.Keys
-	if err := n.session.environment.Load(ctx, scope, &keys); err != nil {
+	if err := n.environment.Load(ctx, scope, &keys); err != nil {
 		return err, nil
 	}
 	r := n.session.registry

@@ -12,17 +12,21 @@ import (
 
 // Members lists the programs that an aggregate runs: its verb on every machine
 // that has it, and for a combined one also its verb of every effect, or the one that
-// prepares for it. Any other program has none.
+// prepares for it. One of a group with parts runs the members of these. Any other
+// program has none.
 func (r *Registry) Members(p Program) []Program {
 	if !p.Aggregate() {
 		return nil
 	}
 	group := r.groupOf(p.Group)
-	method := p.Method
-	if method == "" {
-		method = group.Methods[0]
-	}
 	var members []Program
+	if len(group.Parts) > 0 {
+		for _, part := range r.partsOf(p) {
+			members = append(members, r.Members(part)...)
+		}
+		return members
+	}
+	method := wayOf(group, p.Method)
 	for _, machine := range membersOf(group, p.Kind) {
 		if verb, ok := verbNamed(r.methods[method].Verbs(machine.Placement), p.Verb); ok {
 			members = append(members, r.deploymentOf(group, machine, method, verb))
@@ -51,6 +55,9 @@ func (r *Registry) Needs(p Program) map[string][]string {
 		return nil
 	}
 	group := r.groupOf(p.Group)
+	if len(group.Parts) > 0 {
+		return r.needsOfParts(p)
+	}
 	members := map[string]string{} // by machine or effect
 	for _, m := range r.Members(p) {
 		members[m.Machine+m.Effect] = m.Name

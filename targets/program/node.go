@@ -11,9 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/magefile/mage/mg"
-
-	"fediversity.eu/slipway/effects"
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
@@ -27,12 +24,12 @@ type node struct {
 	task        task.Task // nil for an aggregate
 	members     []*member // of an aggregate
 	loaded      bool
-	among       bool // it is one of several members of an aggregate
+	label       string // before its results, where it is one of several members of an aggregate
 	arguments   []string
 	layers      []report.Layer  // that its task was made of
 	layered     bool            // not all of them are baked into the program
 	declared    groups.Group    // what its task was made of
-	environment env.Environment // with the arguments, where it has a task
+	environment env.Environment // as its group sees it, with the arguments, where it has a task
 
 	once    sync.Once
 	release func() // of its slot, where it has one
@@ -118,8 +115,8 @@ func (n *node) attempt(ctx context.Context) (err error) {
 		}
 	}
 	out := n.session.out
-	if n.among {
-		own := &labelled{label: n.program.Machine + n.program.Effect, to: out}
+	if n.label != "" {
+		own := &labelled{label: n.label, to: out}
 		defer func() {
 			if failed := own.Flush(); err == nil {
 				err = failed
@@ -189,68 +186,6 @@ func (e *membersError) Error() string {
 
 func (e *membersError) Unwrap() []error { return e.errs }
 
-// member is a node within an aggregate, where other members come before it. It
-// is a dependency as Mage knows it.
-type member struct {
-	*node
-	aggregate *node
-	needs     []*member
-	blames    bool // it was not started because of one of its needs
-}
-
-var _ mg.Fn = (*member)(nil)
-
-// Name is the identity by which Mage runs a dependency once.
-func (m *member) Name() string { return m.program.Name }
-
-// ID tells the dependencies of one aggregate and session from those of another:
-// Mage would run each of them once in a process, whichever is asked for it.
-func (m *member) ID() string { return m.session.id + " " + m.aggregate.program.Name }
-
-// Run runs the member after what it needs, unless it was run already.
-func (m *member) Run(ctx context.Context) error {
-	if err := depend(ctx, m.needs); err != nil {
-		m.end(ctx, func(context.Context) error {
-			m.blames = true
-			return &notStartedError{blamed(m.needs, err)}
-		})
-	}
-	return m.node.Run(ctx)
-}
-
-// depend makes members Mage dependencies of the caller and waits for all of
-// them. Mage reports a failed dependency by a panic.
-func depend(ctx context.Context, members []*member) (err error) {
-	if len(members) == 0 {
-		return nil
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("%v", v)
-		}
-	}()
-	deps := make([]any, 0, len(members))
-	for _, m := range members {
-		deps = append(deps, m)
-	}
-	mg.CtxDeps(ctx, deps...)
-	return nil
-}
-
-// blamed names which of the needs was not met.
-func blamed(needs []*member, otherwise error) error {
-	var names []string
-	for _, need := range needs {
-		if need.err != nil {
-			names = append(names, need.program.Name+" ended "+need.outcome())
-		}
-	}
-	if len(names) == 0 {
-		return otherwise
-	}
-	return errors.New(strings.Join(names, ", "))
-}
-
 // outcome is how the node ended, in a word or two.
 func (n *node) outcome() string {
 	if n.neverStarted() {
@@ -275,15 +210,6 @@ func (n *node) ended() report.Outcome {
 	return report.Outcome{Code: n.record.ExitCode, Words: n.record.Outcome, Took: n.record.Ended.Sub(n.record.Started)}
 }
 
-// names are those of the programs of members.
-func names(members []*member) []string {
-	list := make([]string, 0, len(members))
-	for _, m := range members {
-		list = append(list, m.program.Name)
-	}
-	return list
-}
-
 // nodeOf gives the node of a program, with its members and what they need.
 func (s *Session) nodeOf(p Program) *node {
 	if n, ok := s.nodes[p.Name]; ok {
@@ -302,7 +228,12 @@ func (s *Session) nodeOf(p Program) *node {
 		n.members = append(n.members, m)
 	}
 	for _, m := range n.members {
-		m.among = m.among || len(n.members) > 1
+		switch {
+		case len(s.registry.groupOf(p.Group).Parts) > 0: // two groups may have the same effect
+			m.label = m.program.Group + " " + m.program.subject()
+		case len(n.members) > 1 && m.label == "":
+			m.label = m.program.subject()
+		}
 	}
 	for name, before := range s.registry.Needs(p) {
 		for _, other := range before {
@@ -310,83 +241,6 @@ func (s *Session) nodeOf(p Program) *node {
 		}
 	}
 	return n
-}
-
-// destroy is the verb that takes a graph apart from its far end.
-const destroy = "destroy"
-
-// edges lists, for each machine and effect of a group, what comes before it: what
-// a machine needs, and every internal machine before the published ones; every
-// machine before the effects, and each of these before the next, but for those that
-// prepare, which come before all machines.
-func edges(group groups.Group, standalone []effects.Effect, backwards bool) map[string][]string {
-	before := map[string][]string{}
-	add := func(machine, first string) {
-		if backwards {
-			machine, first = first, machine
-		}
-		if !slices.Contains(before[machine], first) {
-			before[machine] = append(before[machine], first)
-		}
-	}
-	var followers []effects.Effect
-	for _, effect := range standalone {
-		if _, prepares := effect.(effects.Preparer); prepares {
-			for _, machine := range group.Machines {
-				add(machine.Name, effect.Name())
-			}
-			continue
-		}
-		for _, machine := range group.Machines {
-			add(effect.Name(), machine.Name)
-		}
-		for _, other := range followers {
-			add(effect.Name(), other.Name())
-		}
-		followers = append(followers, effect)
-	}
-	all := allNeeds(group)
-	for _, machine := range group.Machines {
-		for _, need := range machine.Needs {
-			add(machine.Name, need)
-		}
-		if machine.Internal {
-			continue
-		}
-		for _, other := range group.Machines {
-			// An internal machine that needs a published one can't come before it.
-			if other.Internal && !all[other.Name][machine.Name] {
-				add(machine.Name, other.Name)
-			}
-		}
-	}
-	return before
-}
-
-// allNeeds gives what each machine of a group needs, directly or not.
-func allNeeds(group groups.Group) map[string]map[string]bool {
-	direct := map[string][]string{}
-	for _, machine := range group.Machines {
-		direct[machine.Name] = machine.Needs
-	}
-	all := map[string]map[string]bool{}
-	var of func(name string) map[string]bool
-	of = func(name string) map[string]bool {
-		if known, ok := all[name]; ok {
-			return known
-		}
-		needs := map[string]bool{}
-		all[name] = needs
-		for _, need := range direct[name] {
-			needs[need] = true
-			maps.Copy(needs, of(need))
-		}
-		return needs
-	}
-	for name := range direct {
-		of(name)
-	}
-	return all
 }
 
 // leaves lists the nodes that have tasks: the node itself, or its members.

@@ -9,6 +9,7 @@
 //	<group>-<method>-all[-<verb>]        every published machine of the group
 //	<group>-<method>-combined[-<verb>]   the whole group, in order of dependency
 //	<group>-all[-<verb>], <group>-combined[-<verb>]   by the group's first method
+//	<group>-combined[-<verb>]            all that a group of other groups is made of
 //	<group>-<effect>[-<verb>]            a standalone effect of the group
 //	<group>-<machine>                    the NixOS system of a machine
 //
@@ -51,7 +52,10 @@ const (
 // Aggregate tells whether the program runs others.
 func (p Program) Aggregate() bool { return p.Kind == All || p.Kind == Combined }
 
-// name composes what can be composed of parts.
+// subject is the machine or the effect that the program works on.
+func (p Program) subject() string { return p.Machine + p.Effect }
+
+// named composes what can be composed of parts.
 func (p Program) named() Program {
 	parts := []string{p.Group}
 	if p.Method != "" {

@@ -46,6 +46,10 @@ func New(declared []groups.Group, ways []methods.Method, system func(methods.Dep
 		if i > 0 && r.groups[i-1].Name == group.Name {
 			faults = append(faults, fmt.Errorf("group %q: declared twice", group.Name))
 		}
+		if len(group.Parts) > 0 {
+			faults = append(faults, r.checkParts(group)...)
+			continue
+		}
 		faults = append(faults, r.checkGroup(group)...)
 	}
 	if err := errors.Join(faults...); err != nil {
@@ -112,13 +116,7 @@ func (r *Registry) checkEffects(what string, group groups.Group) []error {
 
 func (r *Registry) checkGroup(group groups.Group) []error {
 	what := fmt.Sprintf("group %q", group.Name)
-	faults := []error{checkWord(what, group.Name)}
-	if slices.Contains(ownSpaces, group.Name) {
-		faults = append(faults, fmt.Errorf("%s: a reserved word, as are %s", what, strings.Join(ownSpaces, ", ")))
-	}
-	if group.Description == "" {
-		faults = append(faults, fmt.Errorf("%s: no description", what))
-	}
+	faults := checkHead(what, group)
 	if len(group.Methods) == 0 {
 		faults = append(faults, fmt.Errorf("%s: no method", what))
 	}
@@ -135,12 +133,27 @@ func (r *Registry) checkGroup(group groups.Group) []error {
 		if image := machine.Incus.Image; image != "" && !slices.ContainsFunc(group.Images, func(i groups.Image) bool { return i.Name == image }) {
 			faults = append(faults, fmt.Errorf("%s: machine %q: unknown image %q", what, machine.Name, image))
 		}
+		if machine.Name == group.Name {
+			faults = append(faults, fmt.Errorf("%s: machine %q: the name of its group: variables with it before them would mean both", what, machine.Name))
+		}
 		if machines[machine.Name] {
 			faults = append(faults, fmt.Errorf("%s: machine %q: declared twice", what, machine.Name))
 		}
 		machines[machine.Name] = true
 	}
 	return append(faults, checkNeeds(what, group, machines)...)
+}
+
+// checkHead checks what every group has.
+func checkHead(what string, group groups.Group) []error {
+	faults := []error{checkWord(what, group.Name)}
+	if slices.Contains(ownSpaces, group.Name) {
+		faults = append(faults, fmt.Errorf("%s: a reserved word, as are %s", what, strings.Join(ownSpaces, ", ")))
+	}
+	if group.Description == "" {
+		faults = append(faults, fmt.Errorf("%s: no description", what))
+	}
+	return faults
 }
 
 func (r *Registry) checkMachine(what string, machine groups.Machine) []error {
@@ -315,25 +328,28 @@ func (r *Registry) Check() error {
 // group.
 func (r *Registry) checkVariables(group groups.Group) error {
 	var declared []any
-	var machines []string
+	var machines, owners []string
 	var faults []error
-	for _, p := range r.expand(group) {
-		if p.Aggregate() {
-			continue
+	for _, own := range r.wholeOrParts(group) {
+		owners = append(owners, own.Name)
+		for _, machine := range own.Machines {
+			machines = append(machines, machine.Name)
 		}
-		own := r.read(p)
-		declared = append(declared, own...)
-		if len(r.Arguments(p)) > 0 {
-			keys, _ := env.Declared(own...) // what is wrong with them is found below
-			faults = append(faults, r.checkVerbArguments(p, keys))
+		for _, p := range r.expand(own) {
+			if p.Aggregate() {
+				continue
+			}
+			read := r.read(p)
+			declared = append(declared, read...)
+			if len(r.Arguments(p)) > 0 && own.Name == group.Name { // a part is checked by itself
+				keys, _ := env.Declared(read...) // what is wrong with them is found below
+				faults = append(faults, r.checkVerbArguments(p, keys))
+			}
 		}
-	}
-	for _, machine := range group.Machines {
-		machines = append(machines, machine.Name)
 	}
 	keys, err := env.Declared(append(declared, &Keys{})...)
 	if err == nil {
-		err = env.Collisions(keys, machines)
+		err = env.Collisions(keys, machines, owners)
 	}
 	if err = errors.Join(append(faults, err)...); err != nil {
 		return fmt.Errorf("variables of group %q: %w", group.Name, err)

@@ -52,6 +52,7 @@ func TestFaultsOfDeclarations(t *testing.T) {
 		{"a machine called combined", with(func(m *groups.Machine) { m.Name = "combined" }), both, `machine "combined": a reserved word`},
 		{"a machine called like a method", with(func(m *groups.Machine) { m.Name = "tf-incus" }), both, `machine "tf-incus": the name of a method`},
 		{"a machine called like a verb", with(func(m *groups.Machine) { m.Name = "state-list" }), both, `machine "state-list": the name of a verb of method "tf-incus"`},
+		{"a machine called like its group", []groups.Group{group("operator", ways, machine("operator"))}, both, `machine "operator": the name of its group`},
 		{"a machine twice", []groups.Group{group("operator", ways, machine("web"), machine("web"))}, both, `group "operator": machine "web": declared twice`},
 		{"a need that is nobody", []groups.Group{group("operator", ways, machine("web", "bd"))}, both, `machine "web" needs "bd", which is not a machine of the group`},
 		{"a machine that needs itself", []groups.Group{group("operator", ways, machine("web", "web"))}, both, `in a circle: web needs web`},

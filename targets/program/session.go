@@ -203,19 +203,25 @@ func (s *Session) prepare(ctx context.Context, programs []called) ([]*node, erro
 		nodes = append(nodes, n)
 		leaves = append(leaves, n.leaves()...)
 	}
+	spans := map[string]bool{}
+	for _, c := range programs {
+		spans[c.program.Group] = true
+	}
 	for _, leaf := range leaves {
 		every[leaf.program.Group+" "+leaf.program.Machine] = true
+		spans[leaf.program.Group] = true
 	}
 	var declared []any
-	machines := map[string]bool{}
+	owners := map[string]bool{} // of forms of keys
 	hints := []string{"slipway help PROGRAM shows every key that a program reads"}
 	for _, leaf := range leaves {
 		if leaf.loaded {
 			continue
 		}
 		leaf.loaded = true
-		machines[leaf.program.Machine] = true
-		scope := env.For{Machine: leaf.program.Machine, Alone: len(every) == 1}
+		owners[leaf.program.Machine], owners[leaf.program.Group] = true, true
+		scope := s.registry.scopeOf(leaf.program, len(every) == 1, len(spans) > 1)
+		leaf.environment = s.environment.Within(scope.Group)
 		unclear, barred := leaf.layer(ctx, scope)
 		if barred != nil {
 			return nil, barred // what the program reads follows from its layers
@@ -226,7 +232,7 @@ func (s *Session) prepare(ctx context.Context, programs []called) ([]*node, erro
 		malformed = env.Join(unclear, malformed)
 		if malformed != nil {
 			problems = append(problems, malformed)
-			if len(s.registry.Arguments(leaf.program)) > 0 && !leaf.among {
+			if len(s.registry.Arguments(leaf.program)) > 0 && leaf.label == "" {
 				hints = append(hints, "usage: slipway "+s.registry.Usage(leaf.program))
 			}
 		}
@@ -243,13 +249,22 @@ func (s *Session) prepare(ctx context.Context, programs []called) ([]*node, erro
 	if len(declared) == 0 {
 		return nodes, nil // all of them were prepared before
 	}
-	return nodes, s.warnOfTypos(append(declared, &s.keys), machines)
+	return nodes, s.warnOfTypos(append(declared, &s.keys), owners)
+}
+
+// scopeOf says for whom the keys of a program are read: it is alone where its run has
+// no other machine, and may be among programs of other groups.
+func (r *Registry) scopeOf(p Program, alone, among bool) env.For {
+	return env.For{
+		Machine: p.Machine, Alone: alone,
+		Group: env.Group{Name: p.Group, Sole: len(r.groupOf(p.Group).Machines) == 1, Among: among},
+	}
 }
 
 // load fills the coordinates of a leaf. It says what is missing or malformed, or
 // why the task can't use them.
 func (n *node) load(ctx context.Context, scope env.For) (malformed, refused error) {
-	environment, err := n.give(n.session.environment, scope)
+	environment, err := n.give(n.environment, scope)
 	n.environment = environment
 	if err := env.Join(err, environment.Load(ctx, scope, n.task.Coordinates()...)); err != nil {
 		return err, nil
@@ -260,13 +275,13 @@ func (n *node) load(ctx context.Context, scope env.For) (malformed, refused erro
 	return nil, nil
 }
 
-func (s *Session) warnOfTypos(declared []any, machines map[string]bool) error {
+func (s *Session) warnOfTypos(declared []any, owners map[string]bool) error {
 	keys, err := env.Declared(declared...)
 	if err != nil {
 		return fmt.Errorf("declared keys: %w", err)
 	}
-	names := make([]string, 0, len(machines))
-	for name := range machines {
+	names := make([]string, 0, len(owners))
+	for name := range owners {
 		names = append(names, name)
 	}
 	for _, typo := range s.environment.Typos(keys, names) {

@@ -182,7 +182,10 @@ func (l *Ledger) take(run string, e Event) {
 
 // Missing are the objects that are in no state, sorted by address.
 func (l *Ledger) Missing(s *state.State) []Object {
-	holds := func(address, id string) bool { return s != nil && s.Holds(address, id) }
+	if s == nil {
+		s = &state.State{}
+	}
+	holds := s.Held()
 	var missing []Object
 	for address, objects := range l.made {
 		for id, o := range objects {

@@ -87,6 +87,14 @@ func Marked(raw []byte, m *Marker) ([]byte, error) {
 	})
 }
 
+// WithMarker is the state with the marker put back.
+func (s *State) WithMarker(m *Marker) (*State, error) {
+	raw, err := Marked(s.Raw, m)
+	other := *s // all else is as it was read: reading it anew takes long where it is large
+	other.Raw, other.Marker = raw, m
+	return &other, err
+}
+
 // Unmarked is a state without the marker.
 func Unmarked(raw []byte) ([]byte, error) {
 	return edit(raw, func(form map[string]json.RawMessage) error {
@@ -108,6 +116,14 @@ func Numbered(raw []byte, serial uint64) ([]byte, error) {
 		form["serial"], err = json.Marshal(serial)
 		return err
 	})
+}
+
+// WithSerial is the state with another serial.
+func (s *State) WithSerial(serial uint64) (*State, error) {
+	raw, err := Numbered(s.Raw, serial)
+	other := *s
+	other.Raw, other.Serial = raw, serial
+	return &other, err
 }
 
 // edit changes the top of a state and leaves all below as it was, to the digit.

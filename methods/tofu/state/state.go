@@ -44,10 +44,23 @@ type Resource struct {
 
 // Instance is one object of a resource.
 type Instance struct {
-	Key        any            `json:"index_key"`
-	Deposed    string         `json:"deposed"`
-	Status     string         `json:"status"`
-	Attributes map[string]any `json:"attributes"`
+	Key        any             `json:"index_key"`
+	Deposed    string          `json:"deposed"`
+	Status     string          `json:"status"`
+	Attributes json.RawMessage `json:"attributes"` // most of a state, and seldom asked for
+}
+
+// id is the attribute of that name, where the instance has one.
+func (i Instance) id() (id string, ok bool) {
+	var attributes map[string]json.RawMessage
+	if json.Unmarshal(i.Attributes, &attributes) != nil {
+		return "", false
+	}
+	value, ok := attributes["id"]
+	if json.Unmarshal(value, &id) != nil {
+		id = string(value)
+	}
+	return id, ok
 }
 
 // managed is the mode of a resource that was made, not only read.
@@ -138,21 +151,29 @@ func (s *State) Unseal(text []byte) error {
 
 // Holds tells whether the object of an address and id is in the state. Without an
 // id any object of the address is.
-func (s *State) Holds(address, id string) bool {
+func (s *State) Holds(address, id string) bool { return s.Held()(address, id) }
+
+// Held is Holds for many objects: it goes through the state once.
+func (s *State) Held() func(address, id string) bool {
+	found := map[string][]Instance{}
 	for _, r := range s.Resources {
 		if r.Mode != managed {
 			continue
 		}
 		for _, i := range r.Instances {
-			if r.address(i) != address {
-				continue
-			}
-			if known, ok := i.Attributes["id"]; id == "" || !ok || fmt.Sprint(known) == id {
-				return true
-			}
+			address := r.address(i)
+			found[address] = append(found[address], i)
 		}
 	}
-	return false
+	return func(address, id string) bool {
+		return slices.ContainsFunc(found[address], func(i Instance) bool {
+			if id == "" {
+				return true
+			}
+			known, ok := i.id()
+			return !ok || known == id
+		})
+	}
 }
 
 // templates are what OpenTofu's language would replace within quotes.

@@ -19,6 +19,7 @@ const two = `{
       {"index_key": "x\"y", "attributes": {"id": "b-x"}}, {"index_key": "x\"y", "deposed": "0ff", "attributes": {"id": "b-old"}}]},
     {"mode": "managed", "type": "terraform_data", "name": "e", "instances": [{"index_key": "${a} %{b} $c", "attributes": {"id": "e"}}]},
     {"mode": "managed", "type": "machine", "name": "c", "instances": [{"attributes": {"name": "c"}}]},
+    {"mode": "managed", "type": "numbered", "name": "n", "instances": [{"attributes": {"id": 10000000}}, {"index_key": 1, "attributes": {"id": null}}]},
     {"mode": "data", "type": "file", "name": "d", "instances": [{"attributes": {"id": "d"}}]}
   ]}`
 
@@ -66,12 +67,14 @@ func TestObjects(t *testing.T) {
 	s, err := Parse([]byte(two))
 	assert.NilError(t, err)
 	assert.DeepEqual(t, s.Objects(), []string{
-		"machine.c", `module.m["k"].terraform_data.b["x\"y"]`, "terraform_data.a[0]", "terraform_data.a[12]",
+		"machine.c", `module.m["k"].terraform_data.b["x\"y"]`, "numbered.n", "numbered.n[1]", "terraform_data.a[0]", "terraform_data.a[12]",
 		`terraform_data.e["$${a} %%{b} $c"]`,
 	})
 	assert.Assert(t, s.Holds("terraform_data.a[12]", "a-12"))
 	assert.Assert(t, s.Holds(`module.m["k"].terraform_data.b["x\"y"]`, "b-old"), "a deposed object is still there")
 	assert.Assert(t, s.Holds("machine.c", "whatever"), "an object without an id is known by its address")
+	assert.Assert(t, s.Holds("numbered.n", "10000000"), "an id may be a number")
+	assert.Assert(t, !s.Holds("numbered.n[1]", "10000000"), "an id may be none")
 	assert.Assert(t, !s.Holds("terraform_data.a[12]", "another"))
 	assert.Assert(t, !s.Holds("terraform_data.a[1]", ""))
 	assert.Assert(t, !s.Holds("file.d", ""), "what was read was not made")
@@ -92,7 +95,7 @@ func TestMarkerGoesInAndOut(t *testing.T) {
 	kind, s, err = Judge(true, marked)
 	assert.NilError(t, err)
 	assert.Equal(t, kind, Begun)
-	assert.Equal(t, len(s.Objects()), 5)
+	assert.Equal(t, len(s.Objects()), 7)
 	assert.Equal(t, len(s.Outputs), 2, "the marker is no output of the configuration")
 
 	plain, err := Unmarked(marked)
@@ -107,6 +110,23 @@ func TestMarkerGoesInAndOut(t *testing.T) {
 	s, err = Parse(numbered)
 	assert.NilError(t, err)
 	assert.Equal(t, s.Serial, uint64(9))
+}
+
+func TestAVersionIsAsItWouldBeRead(t *testing.T) {
+	s, err := Parse([]byte(two))
+	assert.NilError(t, err)
+	marked, err := s.WithMarker(&Marker{Run: "r1", Host: "h", Dir: "/d", At: time.Unix(1000, 0).UTC()})
+	assert.NilError(t, err)
+	numbered, err := s.WithSerial(9)
+	assert.NilError(t, err)
+	for _, version := range []*State{marked, numbered} {
+		read, err := Parse(version.Raw)
+		assert.NilError(t, err)
+		assert.DeepEqual(t, read.Objects(), version.Objects())
+		read.Resources, read.Outputs = version.Resources, version.Outputs // written more densely
+		assert.DeepEqual(t, read, version)
+	}
+	assert.Assert(t, s.Marker == nil && s.Serial == 7 && string(s.Raw) == two, "it is another")
 }
 
 func TestEqual(t *testing.T) {

@@ -2,22 +2,28 @@ package supervisor
 
 import (
 	"bytes"
+	"io"
 	"os"
-	"sync"
 
 	"fediversity.eu/slipway/methods/tofu/ledger"
 	"fediversity.eu/slipway/methods/tofu/rundir"
 )
 
-// events is the writer of what tofu makes: whole lines, each on the disk as soon
-// as the disk can take it. Many at once cost one sync. The zero events takes
-// nothing down.
+// events is the writer of what tofu makes: whole lines, on the disk before
+// anything more is read. While the disk takes one lot the next gathers in tofu's
+// pipe, so that many at once cost one sync, and nobody hears of an object before a
+// file tells of it. The zero events takes nothing down.
 type events struct {
-	file  *os.File
-	part  []byte // of a line
-	lines chan []byte
-	done  sync.WaitGroup
-	fault error
+	file   disk
+	part   []byte // of a line
+	failed func() // called when the disk takes no more
+	fault  error  // the first
+}
+
+// disk is what a file has for it.
+type disk interface {
+	io.WriteCloser
+	Sync() error
 }
 
 func (e *events) open(path string) error {
@@ -25,64 +31,57 @@ func (e *events) open(path string) error {
 	if err != nil {
 		return err
 	}
-	e.file, e.lines = file, make(chan []byte, 4096)
-	e.done.Go(e.write)
+	e.file = file
 	return nil
 }
 
-// Write never fails: tofu must not be held up by what is known of it.
+// Write never fails: a tofu whose reader is gone loses its state.
 func (e *events) Write(p []byte) (int, error) {
 	if e.file == nil {
 		return len(p), nil
 	}
+	var lot []byte
 	e.part = append(e.part, p...)
+	rest := e.part
 	for {
-		end := bytes.IndexByte(e.part, '\n')
+		end := bytes.IndexByte(rest, '\n')
 		if end < 0 {
-			return len(p), nil
+			break
 		}
-		if line := e.part[:end+1]; ledger.Durable(line) {
-			e.lines <- bytes.Clone(line)
+		if line := rest[:end+1]; ledger.Durable(line) {
+			lot = append(lot, line...)
 		}
-		e.part = e.part[end+1:]
+		rest = rest[end+1:]
+	}
+	e.part = append(e.part[:0], rest...)
+	e.commit(lot)
+	return len(p), nil
+}
+
+// commit puts lines on the disk. When it does not take them tofu is to stop, before
+// there is more of which no file tells.
+func (e *events) commit(lines []byte) {
+	if len(lines) == 0 {
+		return
+	}
+	_, err := e.file.Write(lines)
+	if err == nil {
+		err = e.file.Sync()
+	}
+	if err != nil && e.fault == nil {
+		e.fault = err
+		e.failed()
 	}
 }
 
-func (e *events) write() {
-	for line := range e.lines {
-		batch := line
-	more:
-		for {
-			select {
-			case next, ok := <-e.lines:
-				if !ok {
-					break more
-				}
-				batch = append(batch, next...)
-			default:
-				break more
-			}
-		}
-		if _, err := e.file.Write(batch); err != nil {
-			e.fault = err
-			continue
-		}
-		if err := e.file.Sync(); err != nil {
-			e.fault = err
-		}
-	}
-}
-
-// close writes the rest down; ended says that tofu ended by itself.
+// close ends it; ended says that tofu ended by itself.
 func (e *events) close(ended bool) error {
 	if e.file == nil {
 		return nil
 	}
 	if ended {
-		e.lines <- ledger.End()
+		e.commit(ledger.End())
 	}
-	close(e.lines)
-	e.done.Wait()
 	if err := e.file.Close(); e.fault == nil {
 		e.fault = err
 	}

@@ -25,6 +25,9 @@ const (
 type Exit struct {
 	Code     int
 	ByItself bool // and not by a signal
+	// Unwritten is why not all that it made could be written down as it made it;
+	// empty means that it was. It was asked to stop then.
+	Unwritten string `json:",omitempty"`
 }
 
 // line is the connection to the program.
@@ -64,16 +67,9 @@ func (l *line) allowed() bool {
 	return err == nil && word == wordGo
 }
 
-// listen turns what the program says into signals: one SIGINT at most, since a
-// second one makes OpenTofu exit at once.
-func (l *line) listen(signals chan<- syscall.Signal, dying time.Duration) {
-	asked := false
-	ask := func() {
-		if !asked {
-			asked = true
-			signals <- syscall.SIGINT
-		}
-	}
+// listen turns what the program says into signals; ask asks tofu to stop, however
+// often it is called.
+func (l *line) listen(signals chan<- syscall.Signal, ask func(), dying time.Duration) {
 	for {
 		word, err := l.words.ReadString('\n')
 		switch {

@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -123,8 +124,10 @@ func (s *Setting) run(args, environment []string, line *line) (int, error) {
 		return notRun, err
 	}
 	signals := make(chan syscall.Signal, 4)
-	go line.listen(signals, s.Dying)
-	events := &events{}
+	// One only: a second makes OpenTofu exit at once.
+	ask := sync.OnceFunc(func() { signals <- syscall.SIGINT })
+	go line.listen(signals, ask, s.Dying)
+	events := &events{failed: ask}
 	if slices.Contains(args, "-json") && args[0] == "apply" && s.Events != "" {
 		if err := events.open(s.Events); err != nil {
 			return notRun, err
@@ -133,7 +136,7 @@ func (s *Setting) run(args, environment []string, line *line) (int, error) {
 	err = child.Command{
 		Path: s.Tofu, Args: args, Env: environment, Dir: dir,
 		Stdout: io.MultiWriter(events, deaf{os.Stdout}), Stderr: deaf{os.Stderr},
-		Signals: signals, Orphan: syscall.SIGINT, Grace: 2 * time.Second,
+		Signals: signals, Orphan: syscall.SIGINT, Grace: 2 * time.Second, Drain: writing,
 		Started: func(pid int) { note(s.Process, pid) },
 	}.Run(line.context())
 	_ = os.Remove(s.Process)
@@ -146,10 +149,16 @@ func (s *Setting) run(args, environment []string, line *line) (int, error) {
 	if _, served := s.Env[Reattach]; served && line.dead.Load() {
 		ended = false
 	}
-	err = events.close(ended)
-	line.report(Exit{Code: code, ByItself: ended})
+	last := Exit{Code: code, ByItself: ended}
+	if err = events.close(ended); err != nil {
+		last.Unwritten = err.Error()
+	}
+	line.report(last)
 	return code, err
 }
+
+// writing is how long the disk may take what a tofu said before it ended.
+const writing = time.Minute
 
 // outcome is the exit code of tofu, and whether it ended by itself.
 func outcome(err error) (int, bool) {

@@ -176,6 +176,15 @@ func TestSupervise(t *testing.T) {
 		assert.Equal(t, string(text), "{\"type\":\"apply_start\"}\n{\"type\":\"apply_complete\"}\n"+string(ledger.End()))
 		d.says("apply_progress")
 	})
+	t.Run("stops a tofu of whose work nothing can be written down", func(t *testing.T) {
+		d := newDesk(t, `trap 'echo asked; exit 1' INT; echo '{"type":"apply_start"}'; while :; do sleep 0.05; done`)
+		d.set.Events = "/dev/full"
+		d.again()
+		assert.Equal(t, d.run("apply", "-json"), 1)
+		d.says("asked")
+		assert.Assert(t, d.Last().ByItself)
+		assert.Assert(t, strings.Contains(d.Last().Unwritten, "no space left"), d.Last().Unwritten)
+	})
 	t.Run("a tofu that is killed has not ended by itself", func(t *testing.T) {
 		d := newDesk(t, `echo '{"type":"apply_start"}'; kill -KILL $$`)
 		assert.Equal(t, d.run("apply", "-json"), 128+int(syscall.SIGKILL))

@@ -168,12 +168,17 @@ func archiveOf(t *testing.T, name, text string) []byte {
 // hosting are the facts of a provider whose key opens machines.
 func (w *incusWorld) hosting() string {
 	w.t.Helper()
-	text, err := os.ReadFile(w.env["SSH_KEY_FILE"])
-	assert.NilError(w.t, err)
+	return `{"authorizedKeys":["` + publicHalf(w.t, w.env["SSH_KEY_FILE"]) + `"]}`
+}
+
+// publicHalf is the public half of a key in a file.
+func publicHalf(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	assert.NilError(t, err)
 	signer, err := xssh.ParsePrivateKey(text)
-	assert.NilError(w.t, err)
-	key := strings.TrimSpace(string(xssh.MarshalAuthorizedKey(signer.PublicKey())))
-	return `{"authorizedKeys":["` + key + `"]}`
+	assert.NilError(t, err)
+	return strings.TrimSpace(string(xssh.MarshalAuthorizedKey(signer.PublicKey())))
 }
 
 // list lists what there is of a kind, by its address on the server.

@@ -170,7 +170,10 @@ func (w *world) bootAs(o guest.Options, prefix string) *guest.Guest {
 		w.t.Skipf("missing part: %s", missing[0])
 	}
 	o.Dir, o.Cache = filepath.Join(w.dir, "guest-"+o.Name), filepath.Join(cache, "guest")
-	o.MemoryMiB, o.DiskMiB, o.Log = 512, 2048, testWriter{w.t}
+	o.MemoryMiB, o.Log = 512, testWriter{w.t}
+	if o.DiskMiB == 0 {
+		o.DiskMiB = 2048
+	}
 	g, err := guest.Boot(w.t.Context(), o)
 	assert.NilError(w.t, err)
 	w.t.Cleanup(func() {

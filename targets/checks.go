@@ -64,6 +64,11 @@ func (Checks) DeploymentTfIncusOperatorHosts(ctx context.Context) error {
 	return run(ctx, "checks-deployment-tf-incus-operator-hosts")
 }
 
+// DeploymentPlatform deploys a hypervisor with a real Incus, a provider's machines on it and an operator's in its project, shuts the operator out and lets it in, and takes all of it down.
+func (Checks) DeploymentPlatform(ctx context.Context) error {
+	return run(ctx, "checks-deployment-platform")
+}
+
 // ImagePublish publishes images to a real Incus daemon and to a folder that it fetches from: idempotent, cut off, not what they are said to be, with an empty password, older than is kept.
 func (Checks) ImagePublish(ctx context.Context) error { return run(ctx, "checks-image-publish") }
 

@@ -79,7 +79,7 @@ func (g *Guest) enter(ctx context.Context, o Options, s stock) (*container, erro
 	group := "slipway-guest-" + newUUID()
 	argv := append([]string{
 		"unshare", "--mount", "--net", "--", "sh", "-c", guardContainer, "guardian",
-		filepath.Join(s.base, debian.Root), strconv.Itoa(o.DiskMiB), o.Name, group,
+		filepath.Join(s.base, debian.Root), strconv.Itoa(o.DiskMiB), o.Name, group, o.Nested,
 	}, hierarchies...)
 	c := &container{}
 	for _, hierarchy := range hierarchies {

@@ -12,6 +12,9 @@
 //	defer g.Close()
 //	g.Access() // host, port, host key, file of the private key
 //
+// A container may have containers of its own, of an Incus that lies in its root file
+// system too (Options.Nested).
+//
 // What Boot started dies with the calling process, however that ends. What
 // Start started stays, and Find finds it again.
 //
@@ -58,6 +61,7 @@ type Options struct {
 	Forward   []int        // guest TCP ports besides 22 that get a port of 127.0.0.1
 	MemoryMiB int          // of a VM; 0 means 1024
 	DiskMiB   int          // size of its file system; 0 means 4096
+	Nested    string       // container of Trixie: a tree with Incus that it has too, to run containers of its own; empty means none
 	Cold      bool         // VM: boot instead of restoring a template
 	Accel     string       // VM: "kvm", "tcg", or "" for what this host can do
 	Log       io.Writer    // progress for a person; nil means none
@@ -160,6 +164,9 @@ func (o Options) complete() (Options, error) {
 		errs = append(errs, fmt.Errorf("suite %q is none of %s", o.Suite, suites()))
 	} else if o.Kind == VM && !o.Suite.Bootable() {
 		errs = append(errs, fmt.Errorf("suite %s has no kernel: only a %s is made of it", o.Suite, Container))
+	}
+	if o.Nested != "" && (o.Kind != Container || o.Suite != debian.Trixie) {
+		errs = append(errs, fmt.Errorf("only a %s of %s has containers of its own", Container, debian.Trixie))
 	}
 	for _, folder := range []struct {
 		what string

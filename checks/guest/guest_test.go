@@ -33,6 +33,9 @@ func TestOptionsAreCompletedOrRefused(t *testing.T) {
 	_, err = Options{Kind: VM, Name: "web", Dir: "/d", Cache: "/c", Suite: debian.Bookworm}.complete()
 	assert.Error(t, err, "guest options: suite bookworm has no kernel: only a container is made of it")
 
+	_, err = Options{Kind: VM, Name: "web", Dir: "/d", Cache: "/c", Nested: "/tree"}.complete()
+	assert.Error(t, err, "guest options: only a container of trixie has containers of its own")
+
 	_, err = Options{Kind: "pod", Name: "Web!", Forward: []int{22}, Suite: "potato", Accel: "xen", MemoryMiB: 1, DiskMiB: 1}.complete()
 	assert.Error(t, err, `guest options: kind "pod" is neither vm nor container
 name "Web!" is no host name

@@ -68,7 +68,7 @@ const startLimit = time.Minute
 
 // Boot starts a daemon with a storage pool and a network.
 func Boot(ctx context.Context, o Options) (*Daemon, error) {
-	tree, err := root(ctx, o)
+	tree, err := Tree(ctx, o.Cache, o.Log)
 	if err != nil {
 		return nil, fmt.Errorf("prepare Incus: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,13 +31,15 @@ cp usr/share/base-passwd/passwd.master etc/passwd
 cp usr/share/base-passwd/group.master etc/group
 echo root:1000000:1000000000 | tee etc/subuid >etc/subgid
 ldconfig -r .
+rm -r usr/lib/systemd/system # who runs it has units of its own
 mkdir -p proc sys dev run tmp mnt root share var/lib/incus var/log/incus
 `
 
-// root makes the daemon's root file system, unless the cache has it.
-func root(ctx context.Context, o Options) (string, error) {
+// Tree makes the daemon's root file system, unless the cache has it. Laid below that
+// of a guest it gives it Incus.
+func Tree(ctx context.Context, cache string, log io.Writer) (string, error) {
 	sum := sha256.Sum256([]byte(string(debian.Trixie) + configure + strings.Join(packages, " ")))
-	dir := filepath.Join(o.Cache, "incus")
+	dir := filepath.Join(cache, "incus")
 	tree := filepath.Join(dir, hex.EncodeToString(sum[:8]))
 	if _, err := os.Stat(tree); err == nil {
 		return tree, nil
@@ -63,6 +66,6 @@ func root(ctx context.Context, o Options) (string, error) {
 	if _, there := os.Stat(tree); there == nil {
 		err = nil // ours, or that of a run beside us
 	}
-	_, _ = fmt.Fprintf(o.Log, "Incus unpacked in %.1f s\n", time.Since(started).Seconds())
+	_, _ = fmt.Fprintf(log, "Incus unpacked in %.1f s\n", time.Since(started).Seconds())
 	return tree, err
 }

@@ -18,6 +18,18 @@ var hosting = map[string]any{
 	"authorizedKeys":  []any{"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKtEstKeyTestKeyTestKeyTestKeyTestKeyTestKe test"},
 	"privateNetworks": []any{"10.0.0.0/24", "fd00::/64"},
 	"sites":           map[string]any{"git.example.org": "http://10.0.0.5:80"},
+
+	"incusAdministrators": []any{certificate("QQ==")},
+	"incusProjects":       map[string]any{"tenant": map[string]any{"certificates": []any{certificate("Qg==")}, "jumpKeys": []any{jumpKey}}},
+	"incusNetwork":        "10.99.0.1/24",
+}
+
+// jumpKey is the form of a key.
+const jumpKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKtEstKeyTestKeyTestKeyTestKeyTestKeyTestKe"
+
+// certificate is the form of one.
+func certificate(body string) string {
+	return "-----BEGIN CERTIFICATE-----\n" + body + "\n-----END CERTIFICATE-----\n"
 }
 
 // evaluationLimit is ten times the slowest evaluation seen (0.28 s, on a busy
@@ -57,6 +69,59 @@ func TestDeclaredMachinesEvaluateAndBuild(t *testing.T) {
 		})
 	}
 	assert.Equal(t, built, 7)
+}
+
+func TestWrongFactsOfAnIncusHostAreRefused(t *testing.T) {
+	n := newNix(t)
+	source, err := filepath.Abs("../../groups")
+	assert.NilError(t, err)
+	for name, test := range map[string]struct {
+		facts map[string]any
+		says  string
+	}{
+		"a key in the place of a certificate": {
+			map[string]any{"incusAdministrators": []any{"-----BEGIN PRIVATE KEY-----\nQQ==\n-----END PRIVATE KEY-----\n"}},
+			"slipway.incusHost.administrators",
+		},
+		"a key behind a certificate": {
+			map[string]any{"incusAdministrators": []any{certificate("QQ==") + "-----BEGIN PRIVATE KEY-----\nQQ==\n-----END PRIVATE KEY-----\n"}},
+			"slipway.incusHost.administrators",
+		},
+		"an operator who is an administrator": {
+			map[string]any{
+				"incusAdministrators": []any{certificate("QQ==")},
+				"incusProjects":       map[string]any{"tenant": map[string]any{"certificates": []any{certificate("\nQQ== \r")}}},
+			},
+			"it can't be both",
+		},
+		"an operator in the administrators' project": {
+			map[string]any{"incusProjects": map[string]any{"default": map[string]any{}}},
+			`the project "default" is the administrators'`,
+		},
+		"a project that is a path": {
+			map[string]any{"incusProjects": map[string]any{"a/b": map[string]any{}}},
+			"a project is called by",
+		},
+		"a key with an option of its own": {
+			map[string]any{"incusProjects": map[string]any{"tenant": map[string]any{"jumpKeys": []any{`command="/bin/sh" ` + jumpKey}}}},
+			"slipway.incusHost.projects.tenant.jumpKeys",
+		},
+		"two keys in one": {
+			map[string]any{"incusProjects": map[string]any{"tenant": map[string]any{"jumpKeys": []any{jumpKey + " x\n" + jumpKey}}}},
+			"slipway.incusHost.projects.tenant.jumpKeys",
+		},
+		"a setting that there is not": {
+			map[string]any{"incusProjects": map[string]any{"tenant": map[string]any{"certificate": certificate("QQ==")}}},
+			"slipway.incusHost.projects.tenant.certificate' does not exist",
+		},
+		"a network without its prefix": {map[string]any{"incusNetwork": "10.0.0.1"}, "slipway.incusHost.address"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, said, _, err := n.instantiate(t, system{source: source, modules: []string{"hypervisor/hv1.nix"}, hosting: test.facts})
+			assert.Assert(t, err != nil)
+			assert.Assert(t, strings.Contains(said, test.says), said)
+		})
+	}
 }
 
 // A machine of a group that deploys to Incus evaluates as one there, too.

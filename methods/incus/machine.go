@@ -157,6 +157,9 @@ func (m *machine) Up(ctx context.Context, run *task.Run) (deploy.Reached, error)
 			return err
 		}
 		conn, err := remote.Dial(ctx, reached.Target)
+		if reached.Target.BarredOnTheWay(err) {
+			return wait.Stop(err)
+		}
 		if err != nil {
 			return err
 		}

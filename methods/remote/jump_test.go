@@ -2,6 +2,7 @@ package remote
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"path/filepath"
@@ -57,16 +58,20 @@ func TestJumpHosts(t *testing.T) {
 	gone.Port = 1
 	nameless := through(gate.hop("plain"))
 	nameless.Host = "not..a.name"
+	nobody := through(gate.hop("plain"))
+	nobody.User = "nosuchuser"
 	cases := map[string]struct {
 		target Target
 		class  Class
 		where  string
+		barred bool
 	}{
-		"the jump's key":         {through(stranger), HostKeyChanged, "plain@" + gate.hop("").Address()},
-		"the jump's login":       {through(lost), Unauthenticated, "nosuchuser@" + gate.hop("").Address()},
-		"forwarding not allowed": {through(shut.hop("plain")), ForwardRefused, "root@" + web.hop("").Address()},
-		"port closed behind":     {gone, ConnectionRefused, "root@127.0.0.1:1"},
-		"no such name behind":    {nameless, Unresolved, "root@not..a.name"},
+		"the jump's key":          {through(stranger), HostKeyChanged, "plain@" + gate.hop("").Address(), true},
+		"the jump's login":        {through(lost), Unauthenticated, "nosuchuser@" + gate.hop("").Address(), true},
+		"forwarding not allowed":  {through(shut.hop("plain")), ForwardRefused, "root@" + web.hop("").Address(), true},
+		"port closed behind":      {gone, ConnectionRefused, "root@127.0.0.1:1", false},
+		"no such name behind":     {nameless, Unresolved, "root@not..a.name", false},
+		"the machine's own login": {nobody, Unauthenticated, "nosuchuser@" + web.hop("").Address(), false},
 	}
 	for what, test := range cases {
 		t.Run(what, func(t *testing.T) {
@@ -74,6 +79,7 @@ func TestJumpHosts(t *testing.T) {
 			class, _ := classOf(t, err)
 			assert.Equal(t, class, test.class, "%v", err)
 			assert.ErrorContains(t, err, "reach "+test.where)
+			assert.Equal(t, test.target.BarredOnTheWay(fmt.Errorf("wrapped: %w", err)), test.barred)
 		})
 	}
 }

@@ -3,6 +3,7 @@ package remote
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // stop is a hop that was checked: normal in form, its host keys read.
@@ -43,6 +44,24 @@ func (t Target) route() ([]stop, error) {
 		faults = append(faults, errors.New("a limit below zero"))
 	}
 	return stops, errors.Join(faults...)
+}
+
+// BarredOnTheWay tells whether a jump host is why the target was not reached, and that
+// it is none of what passes while a machine boots: it has another key, or does not let
+// us in or through.
+func (t Target) BarredOnTheWay(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return false
+	}
+	switch e.Class {
+	case ForwardRefused:
+		return true
+	case HostKeyUnknown, HostKeyChanged, HostKeyWrongType, HostKeyRevoked, Unauthenticated:
+		stops, _ := t.route()
+		return slices.ContainsFunc(stops[:len(stops)-1], func(s stop) bool { return s.where == e.Host })
+	}
+	return false
 }
 
 func (h Hop) check() (stop, error) {

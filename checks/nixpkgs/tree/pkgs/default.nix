@@ -93,7 +93,9 @@ in
   forgejo = standIn "forgejo-standin" "gitea" ./forgejo.sh;
   forgejo-lts = self.forgejo;
   postgresql = standIn "postgresql-standin" "postgres" ./postgres.sh;
-  incus = standIn "incus-standin" "incusd" ./incus.sh;
+  incus = standIn "incus-standin" "incusd" ./incus.sh // {
+    client = standIn "incus-client-standin" "incus" ./incus-client.sh;
+  };
   incus-lts = self.incus;
 
   formats = import ./formats.nix {

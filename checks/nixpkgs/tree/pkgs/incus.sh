@@ -1,24 +1,23 @@
-# A stand-in for Incus: keeps what it was told to be and runs no instances.
+# Incus where the machine has Debian's, and else a stand-in that runs no instances.
 #
-#   incusd                  stay until stopped
-#   incusd preseed FILE     keep the settings
+#   incusd [--group GROUP]        stay until stopped
+#   incusd waitready --timeout=N  end when it can be asked
 set -eu
-state=${INCUS_DIR:-/var/lib/incus}
-mkdir -p "$state"
+daemon=/usr/libexec/incus/incusd
+if [ -x $daemon ]; then
+	export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+	exec $daemon "$@"
+fi
 case ${1:-} in
-preseed)
-	cp "$2" "$state/preseed.yaml.new"
-	mv "$state/preseed.yaml.new" "$state/preseed.yaml"
-	;;
-'')
-	[ -z "${NOTIFY_SOCKET:-}" ] || systemd-notify --ready
+waitready) ;;
+--group)
 	while :; do
 		sleep 3600 &
 		wait $!
 	done
 	;;
 *)
-	echo "usage: incusd [preseed FILE]" >&2
+	echo "usage: incusd [--group GROUP | waitready --timeout=N]" >&2
 	exit 1
 	;;
 esac

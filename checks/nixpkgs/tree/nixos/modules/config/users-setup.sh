@@ -25,7 +25,7 @@ while IFS=: read -r _name _uid _group _home _shell _create; do
 			continue
 		fi
 		echo "$_name:x:$_uid:$_gid::$_home:$_shell" >>"$_etc/passwd"
-		[ ! -e "$_etc/shadow" ] || echo "$_name:!:1::::::" >>"$_etc/shadow"
+		[ ! -e "$_etc/shadow" ] || echo "$_name:*:1::::::" >>"$_etc/shadow"
 	fi
 	if [ "$_create" = true ] && [ ! -d "$_home" ]; then
 		mkdir -p "$_home"

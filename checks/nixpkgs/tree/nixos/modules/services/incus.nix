@@ -13,10 +13,21 @@ in
   options.virtualisation.incus = {
     enable = lib.mkEnableOption "incusd, a daemon that manages containers and virtual machines";
     package = lib.mkPackageOption pkgs "incus-lts" { };
+    clientPackage = lib.mkOption {
+      type = lib.types.package;
+      default = cfg.package.client;
+      description = "The program that tells the daemon what to do.";
+    };
     preseed = lib.mkOption {
       type = lib.types.nullOr (lib.types.submodule { freeformType = format.type; });
       default = null;
       description = "What the daemon is told to be: networks, storage, profiles.";
+    };
+    startTimeout = lib.mkOption {
+      type = lib.types.ints.unsigned;
+      default = 600;
+      apply = toString;
+      description = "Seconds that the daemon may take until it can be asked.";
     };
     ui.enable = lib.mkEnableOption "Incus Web UI";
     socketActivation = lib.mkEnableOption "socket-activation for starting incus.service";
@@ -31,6 +42,7 @@ in
     ];
 
     users.groups.incus-admin = { };
+    environment.systemPackages = [ cfg.clientPackage ];
 
     systemd.services.incus = {
       description = "Incus Container and Virtual Machine Management Daemon";
@@ -38,12 +50,12 @@ in
       after = [ "network-online.target" ];
       wants = [ "network-online.target" ];
       serviceConfig = {
-        ExecStart = incusd;
-        Type = "notify";
-        NotifyAccess = "all";
-        KillMode = "process";
+        ExecStart = "${incusd} --group incus-admin";
+        ExecStartPost = "${incusd} waitready --timeout=${cfg.startTimeout}";
+        KillMode = "process"; # instances stay
+        Delegate = "yes";
         Restart = "on-failure";
-        TimeoutStartSec = "600s";
+        TimeoutStartSec = "${cfg.startTimeout}s";
       };
     };
     systemd.services.incus-preseed = lib.mkIf (cfg.preseed != null) {
@@ -52,7 +64,7 @@ in
       after = [ "incus.service" ];
       bindsTo = [ "incus.service" ];
       partOf = [ "incus.service" ];
-      script = "${incusd} preseed ${format.generate "incus-preseed.yaml" cfg.preseed}";
+      script = "${lib.getExe cfg.clientPackage} admin init --preseed <${format.generate "incus-preseed.yaml" cfg.preseed}";
       serviceConfig = {
         Type = "oneshot";
         RemainAfterExit = true;

@@ -57,7 +57,7 @@ func (c *change) byReboot(ctx context.Context, d destination, why error) error {
 func (c *change) reboot(ctx context.Context, d destination, must bool) error {
 	if !must {
 		var err error
-		if c.machine, err = nixos.Inspect(ctx, c.conn); err != nil {
+		if c.machine, err = c.machine.Booting(ctx, c.conn); err != nil {
 			return err
 		}
 		if err := rebootNeeded(c.machine); err == nil || c.keys.Reboot == rebootNever {

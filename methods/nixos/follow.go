@@ -15,21 +15,33 @@ import (
 )
 
 // followScript waits a little for a unit to end, then prints its state and what
-// it wrote to the journal since a cursor.
+// it wrote to the journal since a cursor. A busy systemd answers late, and each
+// question keeps it from the switch: while the process is there, it is left alone.
 const followScript = `
+look() { state=$(systemctl show --property=LoadState,ActiveState,SubState,Result,MainPID,ExecMainCode,ExecMainStatus,InvocationID "$1"); }
+value() { value=${state##*"$1="} value=${value%%"$newline"*}; }
+newline='
+'
 n=0
-while [ $n -lt 20 ]; do
-  sub=$(systemctl show --value --property=SubState "$1")
-  [ "$sub" = running ] || [ "$sub" = start ] || break
-  n=$((n+1)); sleep 0.1
+look "$1"
+while [ $n -lt 40 ]; do
+  case $newline$state$newline in
+  *"$newline"SubState=running"$newline"* | *"$newline"SubState=start"$newline"*) value MainPID ;;
+  *) break ;;
+  esac
+  while [ $n -lt 40 ]; do
+    n=$((n+1)); sleep 0.05
+    [ -d "/proc/$value" ] || break
+  done
+  look "$1"
 done
-systemctl show --property=LoadState,ActiveState,SubState,Result,ExecMainCode,ExecMainStatus,InvocationID "$1"
+printf '%s\n' "$state"
 [ ! -L "$3/decision" ] || echo "Decision=$(readlink "$3/decision")"
-id=$(systemctl show --value --property=InvocationID "$1")
-[ -n "$id" ] || exit 0
+value InvocationID
+[ -n "$value" ] || exit 0
 journalctl --sync 2>/dev/null
-if [ -n "$2" ]; then journalctl --quiet --output=json --output-fields=MESSAGE "_SYSTEMD_INVOCATION_ID=$id" --after-cursor="$2"
-else journalctl --quiet --output=json --output-fields=MESSAGE "_SYSTEMD_INVOCATION_ID=$id"; fi`
+set -- "_SYSTEMD_INVOCATION_ID=$value" ${2:+--after-cursor="$2"}
+exec journalctl --quiet --output=json --output-fields=MESSAGE "$@"`
 
 // Follow waits until the unit of a switch has ended and passes on what it says.
 // A connection that is lost is only a look missed: Follow makes a new one for

@@ -1,9 +1,14 @@
 package nixos
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/fs"
 )
 
 func TestParseFollowed(t *testing.T) {
@@ -84,6 +89,51 @@ func TestHowAUnitSaysItEnded(t *testing.T) {
 			}
 			assert.NilError(t, err)
 			assert.DeepEqual(t, got, c.want)
+		})
+	}
+}
+
+// TestFollowScript runs the script beside a systemctl that answers from files,
+// one a question.
+func TestFollowScript(t *testing.T) {
+	const running = "LoadState=loaded\nActiveState=active\nSubState=running\nResult=success\nInvocationID=abc\nMainPID=%d\n"
+	const ended = "MainPID=0\nExecMainCode=1\nExecMainStatus=4\nResult=exit-code\nActiveState=failed\nSubState=failed\nInvocationID=abc\n"
+	for _, c := range []struct {
+		name    string
+		answers []string
+		cursor  string
+		running bool
+		read    string // of the journal
+	}{
+		{"it has ended", []string{ended}, "", false, "_SYSTEMD_INVOCATION_ID=abc"},
+		{"it has ended, and some was read", []string{ended}, "s=1;i=1", false, "_SYSTEMD_INVOCATION_ID=abc --after-cursor=s=1;i=1"},
+		{"its process starts", []string{"SubState=start\nMainPID=0\n", ended}, "", false, "_SYSTEMD_INVOCATION_ID=abc"},
+		{"the last answer is that it starts", []string{"MainPID=0\nSubState=start", ended}, "", false, "_SYSTEMD_INVOCATION_ID=abc"},
+		{"its process is gone", []string{fmt.Sprintf(running, 1<<30), ended}, "", false, "_SYSTEMD_INVOCATION_ID=abc"},
+		{"its process is there", []string{fmt.Sprintf(running, os.Getpid()), fmt.Sprintf(running, os.Getpid())}, "", true, "_SYSTEMD_INVOCATION_ID=abc"},
+		{"nobody knows it", []string{"LoadState=not-found\nActiveState=inactive\nSubState=dead\nMainPID=0\nInvocationID=\n"}, "", false, ""},
+		{"systemd does not answer", []string{""}, "", false, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			files := []fs.PathOp{
+				fs.WithFile("systemctl", "#!/bin/sh\ncd \"${0%/*}\"; echo >>asked; exec cat \"$(wc -l <asked)\"\n", fs.WithMode(0o755)),
+				fs.WithFile("journalctl", "#!/bin/sh\n[ \"$1\" = --sync ] || { shift 3; echo \"Read=$*\"; }\n", fs.WithMode(0o755)),
+			}
+			for i, answer := range c.answers {
+				files = append(files, fs.WithFile(fmt.Sprint(i+1), answer))
+			}
+			dir := fs.NewDir(t, "bin", files...)
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", followScript, "sh", "unit", c.cursor, dir.Path())
+			cmd.Env = append(os.Environ(), "PATH="+dir.Path()+":"+os.Getenv("PATH"))
+			out, err := cmd.Output()
+			assert.NilError(t, err)
+			seen := parseFollowed(string(out))
+			assert.Equal(t, seen.running(), c.running, "%s", out)
+			assert.Equal(t, seen.properties["Read"], c.read)
+			asked, err := os.ReadFile(dir.Join("asked"))
+			assert.NilError(t, err)
+			assert.Equal(t, strings.Count(string(asked), "\n"), len(c.answers))
 		})
 	}
 }

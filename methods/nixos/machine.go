@@ -39,27 +39,37 @@ const (
 	pendingFile = "/run/slipway/switching"
 )
 
-const inspectScript = `
-say() { printf '%s=%s\n' "$1" "$2"; }
+const sayScript = `
+say() { printf '%s=%s\n' "$1" "$2"; }`
+
+// bootScript prints what only a boot changes.
+const bootScript = `
+say boot "$(cat /proc/sys/kernel/random/boot_id)"
+if [ -e /run/booted-system ]; then
+  for part in kernel initrd kernel-modules; do
+    [ "$(readlink -f /run/booted-system/$part)" = "$(readlink -f /run/current-system/$part)" ] || say reboot $part
+  done
+fi`
+
+const inspectScript = sayScript + `
 [ -e /etc/NIXOS ] && say nixos 1
 say os "$(. /etc/os-release 2>/dev/null; echo "$ID")"
 say hardware "$(uname -m)"
 say current "$(readlink -f /run/current-system)"
 say profile "$(readlink -f ` + systemProfile + `)"
 say generation "$(readlink ` + systemProfile + `)"
-say boot "$(cat /proc/sys/kernel/random/boot_id)"
 say nix "$(nix-store --version 2>/dev/null)"
 say free "$(df -Pk /nix/store 2>/dev/null | tail -n 1)"
 for tool in zstd gzip flock systemctl systemd-run; do command -v $tool >/dev/null 2>&1 && say tool $tool; done
-for unit in $(systemctl list-units --all --plain --no-legend '` + switchPrefix + `*' '` + commitPrefix + `*' 2>/dev/null | cut -d' ' -f1); do say switching $unit; done
-for unit in $(systemctl list-units --all --plain --no-legend '` + guardPrefix + `*' 2>/dev/null | cut -d' ' -f1); do say guard $unit; done
-say pending "$(cat ` + pendingFile + ` 2>/dev/null)"
-sed 's/^/reverted-/' /var/lib/slipway/reverted 2>/dev/null
-if [ -e /run/booted-system ]; then
-  for part in kernel initrd kernel-modules; do
-    [ "$(readlink -f /run/booted-system/$part)" = "$(readlink -f /run/current-system/$part)" ] || say reboot $part
+systemctl list-units --all --plain --no-legend '` + switchPrefix + `*' '` + commitPrefix + `*' '` + guardPrefix + `*' 2>/dev/null |
+  while read -r unit rest; do
+    case $unit in
+    ` + guardPrefix + `*) say guard "$unit" ;;
+    *) say switching "$unit" ;;
+    esac
   done
-fi
+say pending "$(cat ` + pendingFile + ` 2>/dev/null)"
+sed 's/^/reverted-/' /var/lib/slipway/reverted 2>/dev/null` + bootScript + `
 :`
 
 // Inspect asks a machine about itself.
@@ -69,6 +79,18 @@ func Inspect(ctx context.Context, conn *remote.Conn) (Machine, error) {
 		return Machine{}, err
 	}
 	return parseMachine(string(out)), nil
+}
+
+// Booting asks a machine that was inspected before only what a boot is about:
+// which one this is, and what another one would bring in.
+func (m Machine) Booting(ctx context.Context, conn *remote.Conn) (Machine, error) {
+	out, err := output(ctx, conn, "look what needs a reboot", lookLimit, sayScript+bootScript+"\n:")
+	if err != nil {
+		return m, err
+	}
+	now := parseMachine(string(out))
+	m.BootID, m.Reboot = now.BootID, now.Reboot
+	return m, nil
 }
 
 func parseMachine(text string) Machine {

@@ -34,14 +34,16 @@ type named struct {
 // Coordinates are those of the delegations, and the credentials for the registrars
 // that may be meant.
 func (a *access) Coordinates() []any {
-	structs := append(a.evaluation.coordinates(), &a.limits, &a.asking)
-	a.accounts = nil
-	for _, r := range table {
-		if a.evaluation.some(func(d groups.Delegation) bool { return d.Registrar == "" || d.Registrar == r.name }) {
-			c := named{r.name, r.credentials()}
-			a.accounts = append(a.accounts, c)
-			structs = append(structs, c.keys)
+	if a.accounts == nil {
+		for _, r := range table {
+			if a.evaluation.some(func(d groups.Delegation) bool { return d.Registrar == "" || d.Registrar == r.name }) {
+				a.accounts = append(a.accounts, named{r.name, r.credentials()})
+			}
 		}
+	}
+	structs := append(a.evaluation.coordinates(), &a.limits, &a.asking)
+	for _, c := range a.accounts {
+		structs = append(structs, c.keys)
 	}
 	return structs
 }

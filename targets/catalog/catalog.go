@@ -29,8 +29,12 @@ func Groups() []groups.Group {
 
 // Registry makes the registry of everything that is declared.
 func Registry() (*program.Registry, error) {
-	ways := []methods.Method{ssh.New(localHost{}, standIn), tf.New(localHost{}, standIn), tf.Making(incus.New()), tf.Making(incus.Restricted())}
-	return program.New(Groups(), ways, nixos.Systems(standIn), Effects()...)
+	return program.New(Groups(), Methods(), nixos.Systems(standIn), Effects()...)
+}
+
+// Methods lists the methods.
+func Methods() []methods.Method {
+	return []methods.Method{ssh.New(localHost{}, standIn), tf.New(localHost{}, standIn), tf.Making(incus.New()), tf.Making(incus.Restricted())}
 }
 
 // Effects lists the effects, in the order in which they follow the machines.

@@ -10,7 +10,9 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/task"
 )
 
 func TestTheDeclarationsHaveNoFault(t *testing.T) {
@@ -54,6 +56,28 @@ func TestEveryProgramSaysWhatItReads(t *testing.T) {
 			assert.Assert(t, key.Description != "" && !strings.HasSuffix(key.Description, "."), "%s: %s", p.Name, key.Name)
 		}
 		assert.Assert(t, p.Description != "" && !strings.ContainsAny(p.Description, "\n`"), p.Name)
+	}
+}
+
+// Whoever asks a task again for its coordinates must not empty those that were filled.
+func TestTasksGiveTheSameCoordinatesAgain(t *testing.T) {
+	same := func(name string, it task.Task) {
+		assert.Assert(t, slices.Equal(it.Coordinates(), it.Coordinates()), name)
+	}
+	for _, group := range Groups() {
+		for _, effect := range Effects() {
+			for _, verb := range effect.Verbs(group) {
+				same(group.Name+" "+effect.Name()+" "+verb.Name, effect.Task(group, verb.Name))
+			}
+		}
+		for _, machine := range group.Machines {
+			machine.Database, machine.Mount = &groups.Database{}, &groups.Mount{}
+			for _, method := range Methods() {
+				for _, verb := range method.Verbs(machine.Placement) {
+					same(machine.Name+" "+method.Name()+" "+verb.Name, method.Task(methods.Deployment{Group: group, Machine: machine}, verb.Name))
+				}
+			}
+		}
 	}
 }
 

@@ -50,7 +50,8 @@ const Apply = "apply"
 // then it runs.
 type Task interface {
 	// Coordinates gives pointers to the structs whose fields are the keys that
-	// the task reads. They are filled before Run.
+	// the task reads, the same ones whenever it is asked. They are filled before
+	// Run.
 	Coordinates() []any
 	// Run does it. What it returns decides the exit code (report.CodeOf).
 	Run(ctx context.Context, run *Run) error

@@ -37,7 +37,7 @@ func OnMachines() []Check {
 		{"deployment-tf-inherent", "makes a database in PostgreSQL and a mount in OpenBao with a machine, and leaves both where the state is given up", "^TestDeploymentTFInherent$"},
 		{"deployment-tf-incus-hosts", "makes a machine on a real Incus daemon from an image that it published: made, unchanged, changed in place, a failing unit, declared no more, destroyed", "^TestIncusHosts"},
 		{"deployment-tf-incus-operator-hosts", "does so within a project, with a certificate restricted to it; what such a one may not do is refused, by us and by the daemon", "^TestIncusOperatorHosts"},
-		{"deployment-platform", "deploys a hypervisor with a real Incus, a provider's machines on it and an operator's in its project, shuts the operator out and lets it in, and takes all of it down", "^TestDeploymentPlatform$"},
+		{"deployment-platform", "deploys a hypervisor with a real Incus, a provider's machines on it and an operator's in its project, shuts the operator out and lets it in, and takes all of it down; and does all of it in one run, zone, delegation and inventory included", "^TestDeploymentPlatform"},
 		{"image-publish", "publishes images to a real Incus daemon and to a folder that it fetches from: idempotent, cut off, not what they are said to be, with an empty password, older than is kept", "^TestImagePublish$"},
 		{"deployment-bad-input", "tries what users get wrong: each is refused with what to do, and nothing is changed", "^TestDeploymentBadInput$"},
 		{"deployment-switch-codes", "brings about each way in which a switch ends", "^TestDeploymentSwitchCodes$"},

@@ -64,7 +64,7 @@ func (Checks) DeploymentTfIncusOperatorHosts(ctx context.Context) error {
 	return run(ctx, "checks-deployment-tf-incus-operator-hosts")
 }
 
-// DeploymentPlatform deploys a hypervisor with a real Incus, a provider's machines on it and an operator's in its project, shuts the operator out and lets it in, and takes all of it down.
+// DeploymentPlatform deploys a hypervisor with a real Incus, a provider's machines on it and an operator's in its project, shuts the operator out and lets it in, and takes all of it down; and does all of it in one run, zone, delegation and inventory included.
 func (Checks) DeploymentPlatform(ctx context.Context) error {
 	return run(ctx, "checks-deployment-platform")
 }

@@ -44,6 +44,7 @@ func CheckParts() []Part {
 		{Package: "csh", Minimum: "20110502", Program: "csh", Why: "is another one"},
 		{Package: "dash", Minimum: "0.5", Program: "dash", Why: "is another one"},
 		{Package: "chromium", Minimum: "115", Program: "chromium", Why: "opens pages about runs, in tests"},
+		{Package: "squashfs-tools", Minimum: "1:4.4", Program: "mksquashfs", Why: "makes images that are looked into, in tests"},
 		{Package: "rsync", Minimum: "3.2", Program: "rsync", Why: "copies what a pipeline works on, in tests"},
 		{Package: "gcc", Minimum: "4:10", Program: "gcc", Why: "builds a second state backend, in tests"},
 		{Package: "libc6-dev", Minimum: "2.31", Why: "is another part of that"},

@@ -143,6 +143,9 @@ func (r *Run) All(ctx context.Context) error {
 		// with another is too slow to tell a lost link from a busy one.
 		r.test(ctx, &t, "machines", "-tags", "checks", "-run", every(), "-timeout", "80m", "-p", "1", "./checks/..."),
 	)
+	if err == nil {
+		err = r.again(ctx, &t)
+	}
 	t.print(r.Log)
 	_, _ = fmt.Fprintln(r.Out, t.line())
 	return t.err(err)

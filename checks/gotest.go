@@ -34,7 +34,7 @@ func (r *Run) test(ctx context.Context, t *tally, what string, args ...string) e
 	before := len(t.failed)
 	reader, writer := io.Pipe()
 	parsed := make(chan error, 1)
-	p := &results{run: r, tally: t, what: what, output: map[string]*bytes.Buffer{}}
+	p := &results{run: r, tally: t, what: what, output: map[string]*bytes.Buffer{}, why: map[string]string{}}
 	go func() {
 		err := p.read(reader)
 		_, _ = io.Copy(io.Discard, reader)
@@ -49,8 +49,8 @@ func (r *Run) test(ctx context.Context, t *tally, what string, args ...string) e
 	if failed := <-parsed; failed != nil {
 		return fmt.Errorf("read the results of %s: %w", what, failed)
 	}
-	var failure *child.Error
-	if errors.As(err, &failure) && failure.ExitCode == 1 && len(t.failed) > before && ctx.Err() == nil {
+	var ended *child.Error
+	if errors.As(err, &ended) && ended.ExitCode == 1 && len(t.failed) > before && ctx.Err() == nil {
 		return nil // it is counted
 	}
 	if err != nil {
@@ -81,6 +81,7 @@ type results struct {
 	tally  *tally
 	what   string
 	output map[string]*bytes.Buffer // of tests that have not ended
+	why    map[string]string        // what the first failing part of a test said
 }
 
 // longestEvent bounds a line of output of a test.
@@ -124,15 +125,20 @@ func (p *results) take(e event) {
 		}
 	case "fail", "build-fail":
 		p.show(key)
+		test, _, part := strings.Cut(e.Test, "/")
+		top := e.Package + " " + test
+		if p.why[top] == "" {
+			p.why[top] = excerpt(p.output[key])
+		}
 		if e.Test == "" {
 			p.unfinished(e.Package)
 			p.run.Log.In(p.what).Troublef("FAIL %s (%.1f s)", name, e.Elapsed)
 			// A package fails with its tests, or by itself: not built, or ended.
 			if !p.failedIn(name) {
-				p.tally.failed = append(p.tally.failed, name)
+				p.tally.failed = append(p.tally.failed, failure{name: name, why: p.why[top]})
 			}
-		} else if !strings.Contains(e.Test, "/") {
-			p.tally.failed = append(p.tally.failed, name)
+		} else if !part {
+			p.tally.failed = append(p.tally.failed, failure{pkg: e.Package, test: e.Test, name: name, why: p.why[top]})
 		}
 	case "skip":
 		if e.Test != "" {
@@ -155,14 +161,14 @@ func (p *results) unfinished(pkg string) {
 		p.show(key)
 		delete(p.output, key)
 		if !strings.Contains(test, "/") {
-			p.tally.failed = append(p.tally.failed, strings.TrimPrefix(pkg, "fediversity.eu/slipway/")+"."+test+" (did not end)")
+			p.tally.failed = append(p.tally.failed, failure{name: strings.TrimPrefix(pkg, "fediversity.eu/slipway/") + "." + test, why: "did not end"})
 		}
 	}
 }
 
 func (p *results) failedIn(pkg string) bool {
-	for _, name := range p.tally.failed {
-		if strings.HasPrefix(name, pkg+".") || name == pkg {
+	for _, f := range p.tally.failed {
+		if strings.HasPrefix(f.name, pkg+".") || f.name == pkg {
 			return true
 		}
 	}
@@ -173,6 +179,24 @@ func (p *results) show(key string) {
 	if p.output[key] != nil {
 		p.run.Log.In(p.what).Troublef("%s", p.output[key].String())
 	}
+}
+
+// excerptLines is how much of what a failed test said is shown once more at the end.
+const excerptLines = 20
+
+// excerpt is what a test said from its last failed assertion on, or else last.
+func excerpt(output *bytes.Buffer) string {
+	if output == nil {
+		return ""
+	}
+	lines := strings.Split(strings.TrimRight(output.String(), "\n"), "\n")
+	from := max(0, len(lines)-excerptLines)
+	for i, line := range lines {
+		if strings.Contains(line, "assertion failed: ") {
+			from = i
+		}
+	}
+	return strings.Join(lines[from:min(from+excerptLines, len(lines))], "\n")
 }
 
 // reason is what a test said when it skipped itself: its last line that is not

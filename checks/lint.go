@@ -57,14 +57,14 @@ func (r *Run) step(ctx context.Context, t *tally, name, program string, args ...
 		Path: program, Args: args, Dir: r.module, Stdout: lines, Stderr: lines,
 		Env: r.tools.Environment(r.Environment, map[string]string{"GOLANGCI_LINT_CACHE": filepath.Join(cache, "lint")}),
 	}.Run(ctx)
-	var failure *child.Error
+	var ended *child.Error
 	switch {
 	case err == nil:
 		t.passed++
 		r.Log.In(name).Infof("ok")
 		return nil
-	case ctx.Err() == nil && errors.As(err, &failure) && failure.ExitCode > 0:
-		t.failed = append(t.failed, name)
+	case ctx.Err() == nil && errors.As(err, &ended) && ended.ExitCode > 0:
+		t.failed = append(t.failed, failure{name: name})
 		return nil
 	}
 	return err

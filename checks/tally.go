@@ -10,26 +10,41 @@ import (
 
 // tally counts what was run.
 type tally struct {
-	passed  int
-	failed  []string
-	skipped []skip
+	passed   int
+	failed   []failure
+	unsteady []failure // failed, and passed when they were run again
+	skipped  []skip
 }
 
 // skip is something that was not run, and why.
 type skip struct{ name, why string }
 
-// line is the closing line of a run.
-func (t *tally) line() string {
-	return fmt.Sprintf("%d passed, %d failed, %d skipped", t.passed, len(t.failed), len(t.skipped))
+// failure is something that failed.
+type failure struct {
+	pkg, test string // of what can be run again by itself
+	name      string
+	why       string // the end of what it said
 }
 
-// print names what was skipped and what failed.
+// line is the closing line of a run.
+func (t *tally) line() string {
+	again := ""
+	if len(t.unsteady) > 0 {
+		again = fmt.Sprintf(" (%d of them only when run again)", len(t.unsteady))
+	}
+	return fmt.Sprintf("%d passed%s, %d failed, %d skipped", t.passed, again, len(t.failed), len(t.skipped))
+}
+
+// print names what was skipped and what failed, and says why.
 func (t *tally) print(log *report.Log) {
 	for _, s := range t.skipped {
 		log.Warnf("skipped: %s: %s", s.name, s.why)
 	}
-	for _, name := range t.failed {
-		log.Troublef("failed: %s", name)
+	for _, f := range t.unsteady {
+		log.Warnf("unsteady: %s: failed, and passed when it was run again by itself\n%s", f.name, f.why)
+	}
+	for _, f := range t.failed {
+		log.Troublef("failed: %s\n%s", f.name, f.why)
 	}
 }
 
@@ -39,7 +54,11 @@ func (t *tally) err(err error) error {
 		return err
 	}
 	if len(t.failed) > 0 {
-		return report.Fail("run the checks", fmt.Errorf("%d failed: %s", len(t.failed), strings.Join(t.failed, ", ")), "")
+		var names []string
+		for _, f := range t.failed {
+			names = append(names, f.name)
+		}
+		return report.Fail("run the checks", fmt.Errorf("%d failed: %s", len(t.failed), strings.Join(names, ", ")), "")
 	}
 	if t.passed == 0 {
 		return report.Fail("run the checks", fmt.Errorf("nothing was run"), "")
@@ -56,7 +75,7 @@ func (t *tally) skip(name, why string, allowed env.Names) {
 			ok = ok || strings.Contains(why, part)
 		}
 		if !ok {
-			t.failed = append(t.failed, fmt.Sprintf("%s (must not be skipped: %s)", name, why))
+			t.failed = append(t.failed, failure{name: name, why: "must not be skipped: " + why})
 			return
 		}
 	}

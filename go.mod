@@ -12,6 +12,7 @@ require (
 	github.com/diskfs/go-diskfs v1.9.4
 	github.com/godbus/dbus/v5 v5.2.4
 	github.com/google/go-cmp v0.7.0
+	github.com/google/renameio/v2 v2.0.2
 	github.com/klauspost/compress v1.20.4
 	github.com/magefile/mage v1.17.2
 	github.com/miekg/dns v1.1.73

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"fediversity.eu/slipway/internal/durable"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
 	"fediversity.eu/slipway/targets/task"
@@ -285,32 +286,18 @@ func place(ctx context.Context, from, to string) (int64, string, error) {
 	return write(ctx, source, to)
 }
 
-// write makes a file appear whole: its bytes are on the disk before its name is.
-func write(ctx context.Context, from io.Reader, to string) (int64, string, error) {
-	folder := filepath.Dir(to)
-	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // a web server reads it
+// write makes a file appear whole, for a web server to read.
+func write(ctx context.Context, from io.Reader, to string) (size int64, sum string, err error) {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { //nolint:gosec // a web server reads it
 		return 0, "", err
 	}
-	half, err := os.CreateTemp(folder, ".new-*")
-	if err != nil {
-		return 0, "", err
-	}
-	defer func() { _ = os.Remove(half.Name()) }()
-	sum := sha256.New()
-	size, err := io.Copy(io.MultiWriter(half, sum), from)
-	if err == nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	err = errors.Join(err, half.Chmod(0o644), half.Sync(), half.Close())
-	if err == nil {
-		err = os.Rename(half.Name(), to)
-	}
-	if err != nil {
-		return 0, "", err
-	}
-	parent, err := os.Open(folder)
-	if err != nil {
-		return 0, "", err
-	}
-	return size, hex.EncodeToString(sum.Sum(nil)), errors.Join(parent.Sync(), parent.Close())
+	hash := sha256.New()
+	err = durable.Create(to, 0o644, func(file io.Writer) error {
+		size, err = io.Copy(io.MultiWriter(file, hash), from)
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return err
+	})
+	return size, hex.EncodeToString(hash.Sum(nil)), err
 }

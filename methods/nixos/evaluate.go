@@ -1,12 +1,12 @@
 package nixos
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	_ "embed" // the entry point of an evaluation
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/internal/durable"
 	"fediversity.eu/slipway/targets/report"
 )
 
@@ -151,13 +152,10 @@ func writeEvaluation(dir string, argument []byte) error {
 
 // place puts a file where another run may be reading the same one.
 func place(path string, text []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
+	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, text) {
+		return nil
 	}
-	defer func() { _ = os.Remove(file.Name()) }()
-	_, err = file.Write(text)
-	return errors.Join(err, file.Close(), os.Rename(file.Name(), path))
+	return durable.Write(path, text)
 }
 
 // rooted reads a root and tells whether what it points to is still there.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"fediversity.eu/slipway/internal/durable"
 )
 
 // lockFile is the file that says who holds the lock of a state.
@@ -125,14 +127,14 @@ func (s *Store) lock(name string, want lockInfo) error {
 	}
 	if held.ID != "" {
 		if bytes.Equal(held.text, want.text) {
-			return syncFolder(dir)
+			return durable.Sync(dir)
 		}
 		return &lockedError{held}
 	}
 	if err := s.make(dir); err != nil {
 		return fmt.Errorf("store lock: %w", err)
 	}
-	if err := writeFile(dir, lockFile, want.text); err != nil {
+	if err := durable.Write(filepath.Join(dir, lockFile), want.text); err != nil {
 		return fmt.Errorf("store lock: %w", err)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"fediversity.eu/slipway/internal/durable"
 	"fediversity.eu/slipway/methods/statebackend/protocol"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
@@ -179,7 +180,7 @@ func TestAStoreOutlivesItsProcess(t *testing.T) {
 	assert.ErrorContains(t, err, "another process serves this folder")
 	server.Close()
 	assert.NilError(t, store.Close())
-	half := filepath.Join(dir, "web", remains+"123")
+	half := filepath.Join(dir, "web", durable.Half+"lock123")
 	assert.NilError(t, os.WriteFile(half, []byte("{"), 0o600))
 
 	store, err = Open(dir, Options{})

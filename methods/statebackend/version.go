@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"fediversity.eu/slipway/internal/durable"
 )
 
 // Version is one version of a state.
@@ -123,7 +125,7 @@ func (s *Store) write(name, lock string, text []byte, force bool) error {
 			return err
 		case err == nil && bytes.Equal(now.text, text):
 			// It was stored, and the answer got lost or said otherwise.
-			return syncFolder(dir)
+			return durable.Sync(dir)
 		case err == nil && !force:
 			if err := next.follows(now.state); err != nil {
 				return err
@@ -175,7 +177,7 @@ func (s *Store) add(dir string, list []Version, what string, text []byte) error 
 	if err := s.make(dir); err != nil {
 		return fmt.Errorf("store state: %w", err)
 	}
-	if err := writeFile(dir, fmt.Sprintf("%08d-%s", number, what), text); err != nil {
+	if err := durable.Write(filepath.Join(dir, fmt.Sprintf("%08d-%s", number, what)), text); err != nil {
 		return fmt.Errorf("store state: %w", err)
 	}
 	for _, old := range list[:max(0, len(list)+1-s.keep)] {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"fediversity.eu/slipway/internal/durable"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/graph"
 	"fediversity.eu/slipway/targets/program"
@@ -36,7 +37,7 @@ func (f Front) drawGraph(ctx context.Context, environment env.Environment, words
 		return &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err, Hint: "slipway help says what it takes"}
 	}
 	if keys.File != "" {
-		if err := report.Savable(string(keys.File)); err != nil {
+		if err := durable.Writable(string(keys.File)); err != nil {
 			return &report.Fault{Code: report.Usage, What: "read the coordinates", Why: fmt.Errorf("GRAPH_FILE: %w", err), Hint: "GRAPH_FILE names a file in a folder that is there"}
 		}
 	}
@@ -53,7 +54,7 @@ func (f Front) drawGraph(ctx context.Context, environment env.Environment, words
 	if keys.File == "" {
 		_, err = os.Stdout.Write(text)
 	} else {
-		err = report.Save(string(keys.File), text)
+		err = durable.Write(string(keys.File), text)
 	}
 	if err != nil {
 		return report.Fail("write the graph", err, "GRAPH_FILE names a file in a folder that is there")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 
+	"fediversity.eu/slipway/internal/durable"
 	"fediversity.eu/slipway/targets/report"
 )
 
@@ -33,7 +34,7 @@ func Write(path string, record *report.Record, redact func(string) string) error
 	}
 	text, err := Render(clean)
 	if err == nil {
-		err = report.Save(path, text)
+		err = durable.Write(path, text)
 	}
 	if err != nil {
 		return fmt.Errorf("write page: %w", err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"fediversity.eu/slipway/internal/durable"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/page"
 	"fediversity.eu/slipway/targets/report"
@@ -20,7 +21,7 @@ func (k Keys) checkFiles() error {
 		if f.path == "" {
 			continue
 		}
-		if err := report.Savable(string(f.path)); err != nil {
+		if err := durable.Writable(string(f.path)); err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", f.key, err))
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"fediversity.eu/slipway/internal/durable"
 )
 
 // RecordSchema is the JSON Schema (draft 2020-12) of a Record.
@@ -250,7 +252,7 @@ func (r *Record) judged() bool {
 func (r *Record) Write(path string, redact func(string) string) error {
 	text, err := r.document(redact)
 	if err == nil {
-		err = Save(path, text)
+		err = durable.Write(path, text)
 	}
 	if err != nil {
 		return fmt.Errorf("write record: %w", err)

@@ -255,3 +255,40 @@ func TestLayersAreSaidInALineForEachSource(t *testing.T) {
 	assert.DeepEqual(t, Layers([]Layer{tarball}), []string{"machines from the operator: /srv/pin.tar, sha256-x, tree 0b"})
 	assert.Equal(t, len(Layers(nil)), 0)
 }
+
+func TestRecordsAreReadAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "record.json")
+	r := full()
+	assert.NilError(t, r.Write(path, nil))
+	again, err := ReadRecord(path)
+	assert.NilError(t, err)
+	assert.Equal(t, again.Program, r.Program)
+	assert.DeepEqual(t, again.Units, r.Units)
+	for text, want := range map[string]string{
+		"{}": "not a record of version 1", `{"version":2,"program":"p"}`: "not a record of version 1", "no": "invalid character",
+	} {
+		assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
+		_, err := ReadRecord(path)
+		assert.ErrorContains(t, err, want)
+	}
+	_, err = ReadRecord(path + ".none")
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestDurationIsForPeople(t *testing.T) {
+	for _, c := range []struct {
+		of   time.Duration
+		want string
+	}{
+		{-time.Second, "0 ms"},
+		{12*time.Millisecond + 400*time.Microsecond, "12 ms"},
+		{100 * time.Millisecond, "0.1 s"},
+		{44 * time.Second, "44.0 s"},
+		{59*time.Second + 949*time.Millisecond, "59.9 s"},
+		{59*time.Second + 951*time.Millisecond, "1m00s"},
+		{187 * time.Second, "3m07s"},
+		{62 * time.Minute, "1h02m"},
+	} {
+		assert.Equal(t, Duration(c.of), c.want)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/hc-install/product"
 
 	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/internal/durable"
 	"fediversity.eu/slipway/targets/env"
 )
 
@@ -106,15 +107,7 @@ func (p *prober) keep(known map[string]string) {
 	if err != nil || os.MkdirAll(filepath.Dir(p.memory), 0o755) != nil {
 		return // asked again next time
 	}
-	file, err := os.CreateTemp(filepath.Dir(p.memory), ".versions-*")
-	if err != nil {
-		return
-	}
-	_, err = file.Write(text)
-	if closed := file.Close(); err == nil && closed == nil && os.Rename(file.Name(), p.memory) == nil {
-		return
-	}
-	_ = os.Remove(file.Name())
+	_ = durable.Write(p.memory, text)
 }
 
 func (p *prober) ask(ctx context.Context, path string) (string, error) {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"fediversity.eu/slipway/internal/durable"
 	"fediversity.eu/slipway/methods/tofu/state"
 )
 
@@ -32,7 +33,7 @@ func (d *Dir) Keep(s *state.State, m *state.Marker) (path string, err error) {
 		return "", fmt.Errorf("journal the state: %w", err)
 	}
 	path = filepath.Join(d.journal(), fmt.Sprintf("%s-%d.json", s.Lineage, s.Serial))
-	if err := write(path, s.Raw); err != nil {
+	if err := durable.Write(path, s.Raw); err != nil {
 		return "", fmt.Errorf("journal the state: %w", err)
 	}
 	for _, older := range d.versions() {
@@ -51,7 +52,7 @@ func (d *Dir) mark(m *state.Marker) error {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil
 		}
-		return errors.Join(err, syncDir(d.journal()))
+		return errors.Join(err, durable.Sync(d.journal()))
 	}
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -60,7 +61,7 @@ func (d *Dir) mark(m *state.Marker) error {
 	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, text) {
 		return nil
 	}
-	return write(path, text)
+	return durable.Write(path, text)
 }
 
 // versions are the files of the journal.
@@ -124,36 +125,4 @@ func (d *Dir) Knows(run string) bool {
 	}
 	_, m, err := d.Leftovers()
 	return err == nil && m != nil && m.Run == run
-}
-
-// write puts a file there, whole or not at all, for good.
-func write(path string, text []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(file.Name()) }()
-	_, err = file.Write(text)
-	if err == nil {
-		err = file.Sync()
-	}
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err == nil {
-		err = syncDir(filepath.Dir(path))
-	}
-	return err
-}
-
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = dir.Close() }()
-	return dir.Sync()
 }

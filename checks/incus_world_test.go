@@ -221,7 +221,7 @@ func (w *incusWorld) sshKey() string {
 func (w *incusWorld) inside(address, script string) string {
 	w.t.Helper()
 	args := append(w.daemon.Enter(), "ssh", "-F", "none", "-q", "-i", w.env["SSH_KEY_FILE"], "-o", "IdentitiesOnly=yes",
-		"-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "ConnectTimeout=20", "root@"+address, script)
+		"-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "ConnectTimeout=60", "root@"+address, script)
 	out, err := child.Command{Path: args[0], Args: args[1:], Env: pairs(w.env)}.Output(w.t.Context())
 	assert.NilError(w.t, err, "%s", out)
 	return strings.TrimSpace(string(out))

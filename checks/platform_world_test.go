@@ -150,7 +150,7 @@ func (p *platform) jump(options ...string) []string {
 func (p *platform) bare() []string {
 	return []string{
 		"-F", "none", "-q", "-i", p.operator.ssh, "-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=no",
-		"-o", "UserKnownHostsFile=/dev/null", "-o", "ConnectTimeout=20", "-o", "ExitOnForwardFailure=yes",
+		"-o", "UserKnownHostsFile=/dev/null", "-o", "ConnectTimeout=60", "-o", "ExitOnForwardFailure=yes",
 	}
 }
 

@@ -41,7 +41,7 @@ func newPlatform(t *testing.T) *platform {
 	if missing := incusd.Missing(); missing != "" {
 		t.Skip("missing part: " + missing)
 	}
-	p := &platform{incusWorld: &incusWorld{world: newWorld(t)}}
+	p := &platform{incusWorld: &incusWorld{world: patientWorld(t)}}
 	p.images()
 	_, _, cache := given(t)
 	tree, err := incusd.Tree(t.Context(), cache, testWriter{t})

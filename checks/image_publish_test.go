@@ -29,6 +29,8 @@ func TestImagePublish(t *testing.T) {
 	w.images()
 	w.env["SELF_MODULE_SOURCE"] = ""
 	w.env["IMAGE_STREAMS"] = filepath.Join(w.dir, "streams")
+	w.env["TMPDIR"] = filepath.Join(w.dir, "tmp")
+	assert.NilError(t, os.Mkdir(w.env["TMPDIR"], 0o700))
 
 	plan := w.slipway(nil, "operator-image-plan")
 	assert.Equal(t, plan.code, report.Healthy)
@@ -74,6 +76,9 @@ func TestImagePublish(t *testing.T) {
 	w.oldVersions(fingerprint, other)
 	w.wrongFingerprint()
 	w.emptyPasswords()
+	left, err := os.ReadDir(w.env["TMPDIR"])
+	assert.NilError(t, err)
+	assert.Assert(t, cmp.Len(left, 0), "done, refused or cut off: nothing is left in the temporary folder")
 }
 
 // oldVersions publishes one version after the other, of which one is to stay: with it

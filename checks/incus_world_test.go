@@ -48,7 +48,7 @@ func newIncusWorld(t *testing.T) *incusWorld {
 	if missing := incusd.Missing(); missing != "" {
 		t.Skip("missing part: " + missing)
 	}
-	w := &incusWorld{world: newWorld(t)}
+	w := &incusWorld{world: patientWorld(t)}
 	_, _, cache := given(t)
 	certificate, key := clientIdentity(t, "admin")
 	var err error
@@ -66,6 +66,15 @@ func newIncusWorld(t *testing.T) *incusWorld {
 	w.env["INCUS_ADDRESS"], w.env["INCUS_SERVER_CERTIFICATE"] = incusd.Address, string(w.daemon.Certificate)
 	w.env["TOFU_PROVIDER_MIRROR"] = w.mirror()
 	w.env["SSH_KEY_FILE"] = w.sshKey()
+	return w
+}
+
+// patientWorld is a world in which no line is cut, so that programs need not find out
+// soon: a line is not given up because a busy host was silent.
+func patientWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	delete(w.env, "SSH_KEEPALIVE")
 	return w
 }
 
@@ -221,7 +230,7 @@ func (w *incusWorld) sshKey() string {
 func (w *incusWorld) inside(address, script string) string {
 	w.t.Helper()
 	args := append(w.daemon.Enter(), "ssh", "-F", "none", "-q", "-i", w.env["SSH_KEY_FILE"], "-o", "IdentitiesOnly=yes",
-		"-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "ConnectTimeout=20", "root@"+address, script)
+		"-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "ConnectTimeout=60", "root@"+address, script)
 	out, err := child.Command{Path: args[0], Args: args[1:], Env: pairs(w.env)}.Output(w.t.Context())
 	assert.NilError(w.t, err, "%s", out)
 	return strings.TrimSpace(string(out))

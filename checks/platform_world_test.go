@@ -41,7 +41,7 @@ func newPlatform(t *testing.T) *platform {
 	if missing := incusd.Missing(); missing != "" {
 		t.Skip("missing part: " + missing)
 	}
-	p := &platform{incusWorld: &incusWorld{world: newWorld(t)}}
+	p := &platform{incusWorld: &incusWorld{world: patientWorld(t)}}
 	p.images()
 	_, _, cache := given(t)
 	tree, err := incusd.Tree(t.Context(), cache, testWriter{t})
@@ -150,7 +150,7 @@ func (p *platform) jump(options ...string) []string {
 func (p *platform) bare() []string {
 	return []string{
 		"-F", "none", "-q", "-i", p.operator.ssh, "-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=no",
-		"-o", "UserKnownHostsFile=/dev/null", "-o", "ConnectTimeout=20", "-o", "ExitOnForwardFailure=yes",
+		"-o", "UserKnownHostsFile=/dev/null", "-o", "ConnectTimeout=60", "-o", "ExitOnForwardFailure=yes",
 	}
 }
 

@@ -13,7 +13,7 @@ watcher=
 cleanup() {
   [ -z "$watcher" ] || kill -KILL $watcher 2>/dev/null || :
   n=0
-  until [ ! -e "$hierarchy/$group" ] || find "$hierarchy/$group" -depth -type d -exec rmdir {} + 2>/dev/null || [ $n -ge 200 ]; do
+  until [ ! -e "$hierarchy/$group" ] || find "$hierarchy/$group" -depth -type d -exec rmdir {} + 2>/dev/null || [ $n -ge 2000 ]; do
     n=$((n + 1))
     sleep 0.05
   done

@@ -64,7 +64,7 @@ type Daemon struct {
 }
 
 // startLimit bounds how long a daemon may take to be ready.
-const startLimit = time.Minute
+const startLimit = 5 * time.Minute
 
 // Boot starts a daemon with a storage pool and a network.
 func Boot(ctx context.Context, o Options) (*Daemon, error) {
@@ -153,7 +153,7 @@ func (d *Daemon) Log() string {
 }
 
 // closeLimit bounds Close.
-const closeLimit = 30 * time.Second
+const closeLimit = 3 * time.Minute
 
 // Close ends the daemon with all that it runs.
 func (d *Daemon) Close() error {

@@ -73,7 +73,8 @@ func left(dir string) []string {
 }
 
 func groupsOf(pid int) []string {
-	found, _ := filepath.Glob(fmt.Sprintf("/sys/fs/cgroup/*/slipway-incus-%d-*", pid))
+	root, _ := hierarchy() // without one nothing was started
+	found, _ := filepath.Glob(filepath.Join(root, fmt.Sprintf("slipway-incus-%d-*", pid)))
 	return found
 }
 
@@ -104,7 +105,7 @@ func TestGuestIncusDiesWithItsCaller(t *testing.T) {
 			return poll.Continue("left: %v", all)
 		}
 		return poll.Success()
-	}, poll.WithTimeout(time.Minute), poll.WithDelay(50*time.Millisecond))
+	}, poll.WithTimeout(3*time.Minute), poll.WithDelay(50*time.Millisecond))
 	mounts, err := os.ReadFile("/proc/mounts")
 	assert.NilError(t, err)
 	assert.Assert(t, !strings.Contains(string(mounts), dir))

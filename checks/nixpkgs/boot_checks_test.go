@@ -27,7 +27,7 @@ func (m machine) through(t *testing.T, how func()) {
 			return poll.Success()
 		}
 		return poll.Continue("boot ID %q: %v", now, err)
-	}, poll.WithTimeout(3*time.Minute), poll.WithDelay(100*time.Millisecond))
+	}, poll.WithTimeout(10*time.Minute), poll.WithDelay(100*time.Millisecond))
 	t.Logf("booted again in %.1f s", time.Since(began).Seconds())
 	assert.Equal(t, m.must(t, "systemctl is-system-running --wait || systemctl --failed --plain --no-legend"), "running")
 }

@@ -92,7 +92,7 @@ func (m machine) try(t *testing.T, script string) (string, error) {
 	var out bytes.Buffer
 	err := child.Command{
 		Path: "ssh", Env: m.nix.env, Stdout: &out,
-		Args: append(append([]string{"-o", "ConnectTimeout=20"}, m.ssh...), m.host(), "exec 2>&1; "+script),
+		Args: append(append([]string{"-o", "ConnectTimeout=60"}, m.ssh...), m.host(), "exec 2>&1; "+script),
 	}.Run(t.Context())
 	return out.String(), err
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -117,16 +116,23 @@ func (n nix) value(t *testing.T, s system, attribute string, into any) error {
 }
 
 // instantiate evaluates the toplevel of a system to its derivation, and says
-// what was said and how long it took.
-func (n nix) instantiate(t *testing.T, s system) (derivation, said string, took time.Duration, err error) {
+// what was said and how many functions were called, which is the same on any host.
+func (n nix) instantiate(t *testing.T, s system) (derivation, said string, calls int, err error) {
 	t.Helper()
 	var stderr strings.Builder
-	root := filepath.Join(t.TempDir(), "derivation")
+	dir := t.TempDir()
+	root, statistics := filepath.Join(dir, "derivation"), filepath.Join(dir, "statistics")
 	cmd := n.command("nix-instantiate", append(n.input(t, s), "-A", "toplevel", "--add-root", root, "--indirect")...)
 	cmd.Stderr = &stderr
-	started := time.Now()
-	err = cmd.Run(t.Context())
-	return root, stderr.String(), time.Since(started), err
+	cmd.Env = append(slices.Clone(cmd.Env), "NIX_SHOW_STATS=1", "NIX_SHOW_STATS_PATH="+statistics)
+	if err = cmd.Run(t.Context()); err != nil {
+		return root, stderr.String(), 0, err
+	}
+	var counted struct{ NrFunctionCalls int }
+	text, err := os.ReadFile(statistics)
+	assert.NilError(t, err)
+	assert.NilError(t, json.Unmarshal(text, &counted))
+	return root, stderr.String(), counted.NrFunctionCalls, nil
 }
 
 // build builds the toplevel of a system and returns its path.

@@ -73,7 +73,7 @@ func switchFollowsTheUnits(t *testing.T, m machine) {
 
 	assert.Equal(t, m.must(t, "systemctl show --value -p MainPID ssh.service"), before, "the way in was touched")
 	assert.Equal(t, m.must(t, "test -s /root/.ssh/authorized_keys && echo there"), "there")
-	assert.Equal(t, m.must(t, "systemctl is-system-running"), "running")
+	assert.Equal(t, m.must(t, "systemctl is-system-running --wait"), "running")
 }
 
 func TestSwitchHonoursHowUnitsWantToChange(t *testing.T) {
@@ -131,6 +131,10 @@ func switchHonoursHowUnitsWantToChange(t *testing.T, m machine) {
 
 func TestSwitchTellsHowItFailed(t *testing.T) { onContainers(t, switchTellsHowItFailed) }
 
+// bad is a service whose start ends when it has failed: one that counts as started
+// sooner may be seen before.
+const bad = `systemd.services.bad = { wantedBy = [ "multi-user.target" ]; script = "exit 7"; serviceConfig.Type = "notify"; };`
+
 func switchTellsHowItFailed(t *testing.T, m machine) {
 	t.Helper()
 	good := m.install(t, module("good", `system.switch.inhibitors.bus = "dbus";`))
@@ -165,19 +169,18 @@ func switchTellsHowItFailed(t *testing.T, m machine) {
 			2, "went on\nActivation script snippet 'bad' failed (1)\n", true, true,
 		},
 		{
-			"a unit fails", `systemd.services.bad = { wantedBy = [ "multi-user.target" ]; script = "exit 7"; };`, "switch",
+			"a unit fails", bad, "switch",
 			4, "warning: the following units failed: bad.service\n", true, true,
 		},
 		{
 			"a unit hides a failed activation",
-			`system.activationScripts.bad = "false";
-			systemd.services.bad = { wantedBy = [ "multi-user.target" ]; script = "exit 7"; };`, "test",
+			`system.activationScripts.bad = "false";` + bad, "test",
 			4, "Activation script snippet 'bad' failed (1)\n", true, false,
 		},
 		{
 			"a unit restarts for ever",
 			`systemd.services.loop = { wantedBy = [ "multi-user.target" ]; script = "exit 7";
-			  serviceConfig = { Restart = "always"; RestartSec = 3; }; };`, "test",
+			  serviceConfig = { Type = "notify"; Restart = "always"; RestartSec = 1000; }; };`, "test",
 			4, "warning: the following units failed: loop.service\n", true, false,
 		},
 		{
@@ -225,15 +228,18 @@ func TestSwitchCrashesWhenNobodyReads(t *testing.T) { onContainers(t, switchCras
 
 func switchCrashesWhenNobodyReads(t *testing.T, m machine) {
 	t.Helper()
-	toplevel := m.install(t, module("one", `system.activationScripts.slow = "sleep 1";`))
+	toplevel := m.install(t, module("one", ""))
 	code, _ := m.to(t, toplevel, "switch")
 	assert.Equal(t, code, 0)
-	next := m.install(t, module("two", `system.activationScripts.slow = "sleep 1";`))
+	// Its activation goes on when the reader is gone.
+	next := m.install(t, module("two", `system.activationScripts.slow = "until [ -e /run/gone ]; do sleep 0.1; done";`))
 	out := m.must(t, `mkfifo /run/reader
 cat </run/reader >/dev/null & reader=$!
 `+next+`/bin/switch-to-configuration switch 2>/run/reader >/dev/null & run=$!
 until [ "$(systemctl is-active changes.service)" = inactive ]; do sleep 0.1; done
 kill $reader
+wait $reader
+touch /run/gone
 wait $run; echo $?`)
 	assert.Equal(t, out, "101")
 	assert.Equal(t, m.must(t, "systemctl is-active changes.service || :"), "inactive", "what was stopped stays stopped")

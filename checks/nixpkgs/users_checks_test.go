@@ -13,13 +13,17 @@ import (
 )
 
 // lingering is a system with a user whose manager has a unit that works and one
-// that runs a command.
+// that has started when its command has ended.
 func lingering(linger, command string) string {
 	return fmt.Sprintf(`{
   networking.hostName = "box";
   users.users.ann = { isNormalUser = true; linger = %s; };
   systemd.user.services.works = { wantedBy = [ "default.target" ]; script = "exec sleep 1000000"; };
-  systemd.user.services.other = { wantedBy = [ "default.target" ]; script = "%s"; };
+  systemd.user.services.other = {
+    wantedBy = [ "default.target" ];
+    script = "%s";
+    serviceConfig = { Type = "oneshot"; RemainAfterExit = true; };
+  };
 }`, linger, command)
 }
 
@@ -47,9 +51,9 @@ func reachesUsers(t *testing.T, m machine) {
 	m.ofUser(t, "is-system-running", "degraded")
 	// The machine's own manager is content with all that.
 	assert.Equal(t, m.must(t, "systemctl is-active user@1000.service"), "active")
-	assert.Equal(t, m.must(t, "systemctl is-system-running"), "running")
+	assert.Equal(t, m.must(t, "systemctl is-system-running --wait"), "running")
 	// Root reaches the user's bus, as it does the system's.
-	assert.Equal(t, m.must(t, `printf '\0AUTH EXTERNAL 30\r\n' | timeout 2 systemd-stdio-bridge -p unix:path=/run/user/1000/bus | head -c 2`), "OK")
+	assert.Equal(t, m.must(t, `printf '\0AUTH EXTERNAL 30\r\n' | timeout 60 systemd-stdio-bridge -p unix:path=/run/user/1000/bus | head -c 2`), "OK")
 
 	m.through(t, m.reboot(t))
 	m.ofUser(t, failed, "other.service")
@@ -58,11 +62,11 @@ func reachesUsers(t *testing.T, m machine) {
 	assert.Equal(t, code, 4)
 	assert.Check(t, is.Contains(said, "reloading user units for ann...\n"))
 	assert.Check(t, is.Contains(said, "warning: the following user units failed: other.service\n"))
-	m.switched(t, m.install(t, lingering("true", "exec sleep 1000000")), "switch")
+	m.switched(t, m.install(t, lingering("true", "true")), "switch")
 	m.ofUser(t, "is-active works.service other.service", "active\nactive")
 	m.ofUser(t, failed, "")
 
-	m.switched(t, m.install(t, lingering("false", "exec sleep 1000000")), "switch")
+	m.switched(t, m.install(t, lingering("false", "true")), "switch")
 	poll.WaitOn(t, func(poll.LogT) poll.Result {
 		if state := m.must(t, "systemctl is-active user@1000.service || :"); state != "inactive" {
 			return poll.Continue("the manager is %s", state)

@@ -180,6 +180,16 @@ func TestStreams(t *testing.T) {
 	newer.Fingerprint = "other"
 	assert.NilError(t, s.add(t.Context(), r.product(b), r.moving(b), newer, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)))
 	assert.Assert(t, s.has(r.product(b), b) && s.has(r.product(b), newer))
+
+	// So does one that comes within the same second.
+	assert.NilError(t, os.WriteFile(b.Root, []byte("later"), 0o600))
+	later := b
+	later.Fingerprint = "later"
+	assert.NilError(t, s.add(t.Context(), r.product(b), r.moving(b), later, time.Date(2026, 11, 30, 1, 2, 3, 0, time.UTC)))
+	assert.Assert(t, s.has(r.product(b), b) && s.has(r.product(b), later))
+	disk, err = os.ReadFile(filepath.Join(to, "images/operator/vm/amd64/vm/20261130_010203/disk-kvm.img"))
+	assert.NilError(t, err)
+	assert.Equal(t, string(disk), "disk")
 }
 
 func TestOldVersionsOfAFolder(t *testing.T) {

@@ -218,9 +218,15 @@ func (r *run) streamPlan(run *task.Run, all []built) error {
 }
 
 // add puts the files of an image into the folder, and a version into the catalog.
-// Versions are called by when they came.
+// Versions are called by when they came; one that comes within the same second as
+// another, or after the clock was set back, does not take its place.
 func (s *streams) add(ctx context.Context, name, alias string, b built, now time.Time) error {
+	p := s.catalog.Products[name]
 	called := now.Format(versionForm)
+	for _, taken := p.Versions[called]; taken; _, taken = p.Versions[called] {
+		now = now.Add(time.Second)
+		called = now.Format(versionForm)
+	}
 	metadata := file{Type: metadataType}
 	root := file{}
 	switch {
@@ -244,7 +250,6 @@ func (s *streams) add(ctx context.Context, name, alias string, b built, now time
 		}
 		items[f.Type] = f
 	}
-	p := s.catalog.Products[name]
 	p.Aliases, p.Arch, p.OS, p.Release, p.Title, p.Variant = alias, b.arch(), "NixOS", alias, b.Description, "default"
 	if b.Files.VM {
 		p.Requires = map[string]string{"secureboot": "false"}

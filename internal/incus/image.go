@@ -92,6 +92,11 @@ func (c *Client) Upload(ctx context.Context, f Files, fingerprint string, proper
 	}
 	err = c.do(ctx, q, &made)
 	_ = body.CloseWithError(errors.New("the server has answered"))
+	if errors.Is(err, errForgotten) {
+		if has, failed := c.HasImage(ctx, fingerprint); has || failed != nil {
+			return fingerprint, failed
+		}
+	}
 	return made.Fingerprint, err
 }
 

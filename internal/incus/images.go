@@ -2,6 +2,7 @@ package incus
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 )
@@ -40,6 +41,11 @@ func (c *Client) Images(ctx context.Context) ([]Image, error) {
 // DeleteImage removes an image, and its names with it.
 func (c *Client) DeleteImage(ctx context.Context, fingerprint string) error {
 	err := c.call(ctx, http.MethodDelete, path(Query{"project": c.remote.Project}, "images", fingerprint), nil, nil)
+	if errors.Is(err, errForgotten) {
+		if has, failed := c.HasImage(ctx, fingerprint); !has {
+			return failed
+		}
+	}
 	if Absent(err) {
 		return nil
 	}

@@ -176,6 +176,10 @@ func (c *Client) call(ctx context.Context, method, path string, body, into any) 
 // operationLimit is how long something may take that the server does by itself.
 const operationLimit = 15 * time.Minute
 
+// errForgotten is an operation that nobody can tell the outcome of: the server forgets
+// one five seconds after its end, and whoever asks later has to look for himself.
+var errForgotten = errors.New("the server has forgotten how the operation ended")
+
 // wait waits for an operation. What it made is in its metadata.
 func (c *Client) wait(ctx context.Context, operation string, into any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, operationLimit, errors.New("the operation took too long"))
@@ -190,6 +194,9 @@ func (c *Client) wait(ctx context.Context, operation string, into any) error {
 		Metadata   json.RawMessage `json:"metadata"`
 	}
 	if err := c.do(ctx, q, &o); err != nil {
+		if Absent(err) {
+			return errForgotten
+		}
 		return err
 	}
 	if o.StatusCode != http.StatusOK {

@@ -205,6 +205,40 @@ func TestAnOperationIsWaitedFor(t *testing.T) {
 	assert.DeepEqual(t, paths, []string{"POST /1.0/things/a%2Fb", "GET /1.0/operations/7/wait"})
 }
 
+// TestAnOperationThatIsForgotten asks how an operation ended when the server knows it
+// no more: what came of it is looked for.
+func TestAnOperationThatIsForgotten(t *testing.T) {
+	dir := t.TempDir()
+	f := Files{Metadata: filepath.Join(dir, "metadata.tar.xz"), Root: filepath.Join(dir, "nixos.qcow2"), VM: true}
+	assert.NilError(t, os.WriteFile(f.Metadata, nil, 0o600))
+	assert.NilError(t, os.WriteFile(f.Root, nil, 0o600))
+	for _, there := range []bool{true, false} {
+		api := connected(t, serve(t, func(w http.ResponseWriter, q *http.Request) {
+			_, _ = io.Copy(io.Discard, q.Body)
+			switch {
+			case q.Method != http.MethodGet:
+				w.WriteHeader(http.StatusAccepted)
+				_, _ = io.WriteString(w, `{"type":"async","operation":"/1.0/operations/7"}`)
+			case q.URL.Path == "/1.0/images/abc" && there:
+				_, _ = io.WriteString(w, `{"type":"sync","metadata":{}}`)
+			default:
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = io.WriteString(w, `{"type":"error","error":"Not found"}`)
+			}
+		}))
+		got, uploaded := api.Upload(t.Context(), f, "abc", nil)
+		deleted := api.DeleteImage(t.Context(), "abc")
+		if there {
+			assert.NilError(t, uploaded)
+			assert.Equal(t, got, "abc")
+			assert.ErrorIs(t, deleted, errForgotten)
+		} else {
+			assert.ErrorIs(t, uploaded, errForgotten)
+			assert.NilError(t, deleted)
+		}
+	}
+}
+
 func TestTheAddressesOfAnInstanceAreThoseOfItsCards(t *testing.T) {
 	api := connected(t, serve(t, answerWith(`{"type":"sync","metadata":{"status":"Running","network":{
 		"docker0":{"addresses":[{"family":"inet","address":"172.17.0.1","scope":"global"}]},

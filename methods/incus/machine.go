@@ -1,6 +1,7 @@
 package incus
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -126,6 +127,9 @@ func (m *machine) find(ctx context.Context, client *incus.Client) (deploy.Reache
 		return deploy.Reached{}, unknown("look at the instance", errors.New("it has no address"))
 	}
 	key, err := client.File(ctx, m.name(), hostKey)
+	if err == nil && len(bytes.TrimSpace(key)) == 0 {
+		err = errors.New("it is there and not yet written")
+	}
 	if err != nil {
 		return deploy.Reached{}, unknown("read its host key", err)
 	}

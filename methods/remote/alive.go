@@ -17,29 +17,55 @@ func (c *Conn) keepAlive(l *link, interval, patience time.Duration) {
 	tick := time.NewTicker(max(interval/4, time.Millisecond))
 	defer tick.Stop()
 	answered := make(chan struct{}, 1)
-	var asked time.Time // zero when no question is open
+	w := watch{interval: interval, patience: patience}
 	for {
 		select {
 		case <-c.ended:
 			return
 		case <-answered:
-			asked = time.Time{}
+			w.asked = time.Time{}
 			continue
 		case <-tick.C:
 		}
 		silent := l.transport.silence()
-		switch {
-		case asked.IsZero() && silent >= interval:
-			asked = time.Now()
+		ask, gone := w.look(time.Now(), silent)
+		if ask {
 			go func() {
 				// Blocks while the link is down; ends with the connection.
 				_, _, _ = l.client.SendRequest(keepAliveRequest, true, nil)
 				answered <- struct{}{}
 			}()
-		case asked.IsZero():
-		case time.Since(asked) >= 2*interval+patience && silent >= 2*interval+patience:
+		}
+		if gone {
 			c.shut(lost("reach", l.where, fmt.Errorf("no sign of life for %s", round(silent))))
 			return
 		}
 	}
+}
+
+// watch judges the silence of a hop.
+type watch struct {
+	interval, patience time.Duration
+	asked              time.Time // zero when no question is open
+	looked             time.Time // last; zero before the first time
+}
+
+// look tells whether a hop that was silent for so long is to be asked, or is gone.
+// It is called four times an interval; when it was not for a whole one, this host
+// itself stood still, an answer may lie unread, and the hop gets its time anew.
+func (w *watch) look(now time.Time, silent time.Duration) (ask, gone bool) {
+	stood := !w.looked.IsZero() && now.Sub(w.looked) > w.interval
+	w.looked = now
+	limit := 2*w.interval + w.patience
+	switch {
+	case w.asked.IsZero():
+		if ask = silent >= w.interval; ask {
+			w.asked = now
+		}
+	case stood:
+		w.asked = now
+	default:
+		gone = now.Sub(w.asked) >= limit && silent >= limit
+	}
+	return ask, gone
 }

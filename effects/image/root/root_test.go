@@ -43,11 +43,16 @@ func tree(t *testing.T) string {
 	return dir
 }
 
-// holds looks into a root, which has what the tree has.
+// holds looks into a root, which has what the tree has. Nothing is put anywhere for it.
 func holds(t *testing.T, path string) {
 	t.Helper()
+	scratch := t.TempDir()
+	t.Setenv("TMPDIR", scratch)
 	found, err := Look(t.Context(), path)
 	assert.NilError(t, err)
+	left, err := os.ReadDir(scratch)
+	assert.NilError(t, err)
+	assert.Equal(t, len(left), 0)
 	assert.Equal(t, string(found["etc/shadow"]), shadow)
 	assert.Equal(t, string(found["nix/store/0aaa-users-groups.json"]), made)
 	assert.Equal(t, len(found), 3)
@@ -120,6 +125,7 @@ func TestSquashfs(t *testing.T) {
 		})
 	}
 	t.Run("of the library", func(t *testing.T) {
+		t.Setenv("TMPDIR", t.TempDir()) // where it leaves what it packed
 		path := filepath.Join(t.TempDir(), "root")
 		storage, err := file.CreateFromPath(path, 64<<20)
 		assert.NilError(t, err)

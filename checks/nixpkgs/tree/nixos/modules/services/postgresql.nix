@@ -144,7 +144,7 @@ in
       # There are no databases to set up; that the server answers is the most
       # that can be shown.
       script = ''
-        for attempt in 1 2 3 4 5 6 7 8 9 10; do
+        for attempt in $(seq 60); do
           nc -w 2 127.0.0.1 ${toString cfg.settings.port} </dev/null >/dev/null && exit 0
           sleep 1
         done

@@ -98,7 +98,7 @@ func TestDeploymentInterrupt(t *testing.T) {
 				number++
 				mark := fmt.Sprint(number)
 				w.write("operator/web.nix", stage.module(w, mark))
-				before := w.on(g, "readlink -f /run/current-system")
+				before := w.on(g, hold+"; readlink -f /run/current-system")
 				narrow := w.narrow(8 << 20)
 				w.env = w.with(map[string]string{"SSH_PORT": narrow.port()})
 				p := w.process(module, tools, way.argv...)

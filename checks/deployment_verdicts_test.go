@@ -54,12 +54,15 @@ func one(unit, fault string) map[string]string { return map[string]string{unit: 
 
 // held is a unit that a verdict waits for until /run/over is there, and a switch
 // does not: nothing waits for the end of its start.
-const held = `systemd.services.held.serviceConfig = { Type = "oneshot"; ExecStart = "/bin/sh -c 'until rm /run/over 2>/dev/null; do sleep 0.5; done'"; };
+const held = `systemd.services.held.serviceConfig = { Type = "oneshot"; ExecStart = "/bin/sh -c 'until [ -e /run/over ]; do sleep 0.5; done'"; };
 	systemd.services.holder = { wantedBy = [ "multi-user.target" ]; serviceConfig = { Type = "oneshot"; ExecStart = "/usr/bin/systemctl start --no-block held.service"; }; };
 `
 
-// letGo ends what holds a verdict open.
-const letGo = "touch /run/over"
+// Scripts that begin and end what holds a verdict open.
+const (
+	hold  = "rm -f /run/over"
+	letGo = "touch /run/over"
+)
 
 // hasFailed is a script that waits until a unit has failed, though not for ever.
 func hasFailed(unit string) string {
@@ -278,7 +281,7 @@ func (w *world) bringAbout(g *guest.Guest, f faults, but []string, measured func
 	t.Helper()
 	want := map[string]string{}
 	if slices.ContainsFunc(f.faults, func(one fault) bool { return one.within != "" }) {
-		f.faults = append(slices.Clone(f.faults), fault{name: "what holds the verdict open", module: held, within: letGo})
+		f.faults = append(slices.Clone(f.faults), fault{name: "what holds the verdict open", module: held, before: hold, within: letGo})
 	}
 	for _, one := range f.faults {
 		maps.Copy(want, one.units)

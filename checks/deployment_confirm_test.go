@@ -97,8 +97,26 @@ func TestDeploymentConfirmWayIn(t *testing.T) {
 					assert.Assert(t, again.record.Reverted == nil, "it was told already")
 				})
 			}
+			if name == "the ssh server" {
+				t.Run("between the login and the verdict", func(t *testing.T) { w.as(t).lostWhileCollected(g, way, before) })
+			}
 		})
 	}
+}
+
+// lostWhileCollected takes the way in away, and the connections with it, by the
+// end of the switch's unit: the run ends that when it has logged in anew.
+func (w *world) lostWhileCollected(g *guest.Guest, way *strings.Replacer, before string) {
+	w.t.Helper()
+	const dropIn = "/run/systemd/system/slipway-switch-.service.d"
+	w.on(g, way.Replace("mkdir -p "+dropIn+`; printf '[Service]\nExecStop=/bin/sh -c "LOSE; pkill sshd"\n' >`+dropIn+"/lose.conf; systemctl daemon-reload"))
+	w.write("operator/web.nix", strings.Replace(way.Replace(breaking), "trivial.nix ];", `trivial.nix ]; environment.etc.round.text = "collected";`, 1))
+	o := w.slipway(goingBack, "operator-ssh-web-apply")
+	assert.Equal(w.t, o.code, report.Failed)
+	for _, text := range []string{"contact lost; logging in once more", "went back by itself", "went back to is healthy"} {
+		assert.Assert(w.t, strings.Contains(o.stderr, text), "%q is not in what the run said", text)
+	}
+	assert.Equal(w.t, w.on(g, boots), before)
 }
 
 func TestDeploymentConfirmKilled(t *testing.T) {

@@ -189,6 +189,10 @@ func (w *world) bootAs(o guest.Options, prefix string) *guest.Guest {
 	} {
 		w.env[prefix+key] = value
 	}
+	if o.Kind == guest.VM {
+		// Without acceleration, and on a busy host, a login was seen to take 20 s.
+		w.env[prefix+"SSH_CONNECT_TIMEOUT"], w.env[prefix+"SSH_CONFIRM_TIMEOUT"] = "1m", "5m"
+	}
 	return g
 }
 

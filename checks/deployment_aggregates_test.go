@@ -31,7 +31,7 @@ func TestDeploymentAggregates(t *testing.T) {
 		guests[name] = w.bootAs(guest.Options{Kind: guest.Container, Name: name}, strings.ToUpper(name)+"_")
 	}
 	w.write("fleet/wiki.nix", broken)
-	w.env["SSH_CONNECT_TIMEOUT"] = "5s"
+	w.env["MAIL_SSH_CONNECT_TIMEOUT"] = "5s"
 	assert.NilError(t, guests["mail"].SetLink(t.Context(), false))
 
 	t.Run("all machines side by side", func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestDeploymentAggregates(t *testing.T) {
 		w := w.as(t)
 		assert.NilError(t, guests["mail"].SetLink(t.Context(), true))
 		w.write("fleet/wiki.nix", trivial)
-		o := w.slipway(nil, "fleet-combined")
+		o := w.slipway(map[string]string{"MAIL_SSH_CONNECT_TIMEOUT": ""}, "fleet-combined")
 		assert.Equal(t, o.code, report.Healthy)
 		assert.Equal(t, len(o.record.Members), 5)
 		assert.Assert(t, o.record.Changed)

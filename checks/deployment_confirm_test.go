@@ -37,10 +37,11 @@ in
   systemd.services = if moment == "units" then { way-in = {
     wantedBy = [ "multi-user.target" ];
     serviceConfig = { Type = "oneshot"; RemainAfterExit = true; ExecStart = "/bin/sh -c '${lose}'"; ExecStop = "/bin/sh -c '${regain}'"; };
-  }; } else if moment == "afterwards" then { way-in = {
-    wantedBy = [ "multi-user.target" ];
-    serviceConfig = { ExecStart = "/bin/sh -c 'sleep 1; ${lose}; exec sleep 1000000'"; ExecStopPost = "/bin/sh -c '${regain}'"; };
-  }; } else { };
+  }; } else if moment == "afterwards" then {
+    # The switch does not wait for it, and the verdict does.
+    way-in.serviceConfig = { Type = "oneshot"; RemainAfterExit = true; ExecStart = "/bin/sh -c 'sleep 1; ${lose}'"; ExecStopPost = "/bin/sh -c '${regain}'"; };
+    starter = { wantedBy = [ "multi-user.target" ]; serviceConfig = { Type = "oneshot"; ExecStart = "/usr/bin/systemctl start --no-block way-in.service"; }; };
+  } else { };
 }
 `
 
@@ -51,12 +52,14 @@ var theKey = strings.NewReplacer("LOSE", "mv /root/.ssh/authorized_keys /root/.s
 // boots gives the running system, the profile, and what the machine boots.
 const boots = "readlink -f /run/current-system; readlink -f /nix/var/nix/profiles/system; cat /boot/loader/default"
 
+// goingBack is for a run that nobody lets in any more: the machine does not wait
+// long for it. One that is let in might take longer.
+var goingBack = map[string]string{"SSH_CONFIRM_TIMEOUT": "6s"}
+
 // deployed boots a container with a system that has a way in.
 func (w *world) deployed(text string) (*guest.Guest, string) {
 	w.t.Helper()
 	g := w.boot(guest.Container)
-	w.env["SSH_CONNECT_TIMEOUT"] = "3s"
-	w.env["SSH_CONFIRM_TIMEOUT"] = "6s"
 	w.env["SSH_KEEPALIVE"] = "5s"
 	w.write("operator/trivial.nix", trivial)
 	w.write("operator/web.nix", text)
@@ -79,7 +82,7 @@ func TestDeploymentConfirmWayIn(t *testing.T) {
 				t.Run(moment, func(t *testing.T) {
 					w := w.as(t)
 					w.write("operator/web.nix", strings.ReplaceAll(way.Replace(breaking), "MOMENT", moment))
-					o := w.slipway(nil, "operator-ssh-web-apply")
+					o := w.slipway(goingBack, "operator-ssh-web-apply")
 					assert.Equal(t, o.code, report.Failed)
 					for _, text := range []string{"went back by itself", "showed over a new login", "went back to is healthy"} {
 						assert.Assert(t, strings.Contains(o.stderr, text), "%q is not in what the run said", text)
@@ -94,8 +97,26 @@ func TestDeploymentConfirmWayIn(t *testing.T) {
 					assert.Assert(t, again.record.Reverted == nil, "it was told already")
 				})
 			}
+			if name == "the ssh server" {
+				t.Run("between the login and the verdict", func(t *testing.T) { w.as(t).lostWhileCollected(g, way, before) })
+			}
 		})
 	}
+}
+
+// lostWhileCollected takes the way in away, and the connections with it, by the
+// end of the switch's unit: the run ends that when it has logged in anew.
+func (w *world) lostWhileCollected(g *guest.Guest, way *strings.Replacer, before string) {
+	w.t.Helper()
+	const dropIn = "/run/systemd/system/slipway-switch-.service.d"
+	w.on(g, way.Replace("mkdir -p "+dropIn+`; printf '[Service]\nExecStop=/bin/sh -c "LOSE; pkill sshd"\n' >`+dropIn+"/lose.conf; systemctl daemon-reload"))
+	w.write("operator/web.nix", strings.Replace(way.Replace(breaking), "trivial.nix ];", `trivial.nix ]; environment.etc.round.text = "collected";`, 1))
+	o := w.slipway(goingBack, "operator-ssh-web-apply")
+	assert.Equal(w.t, o.code, report.Failed)
+	for _, text := range []string{"contact lost; logging in once more", "went back by itself", "went back to is healthy"} {
+		assert.Assert(w.t, strings.Contains(o.stderr, text), "%q is not in what the run said", text)
+	}
+	assert.Equal(w.t, w.on(g, boots), before)
 }
 
 func TestDeploymentConfirmKilled(t *testing.T) {
@@ -111,7 +132,7 @@ func TestDeploymentConfirmKilled(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := w.as(t)
 			w.write("operator/web.nix", c.module)
-			run := w.start(nil, "operator-ssh-web-apply")
+			run := w.start(goingBack, "operator-ssh-web-apply")
 			run.await(c.at)
 			if c.name == "as the switch starts" {
 				// It may have started by now or not: the next run takes it up or does it.
@@ -128,7 +149,7 @@ func TestDeploymentConfirmKilled(t *testing.T) {
 						return poll.Success()
 					}
 					return poll.Continue("the machine has not gone back yet")
-				}, poll.WithTimeout(2*time.Minute), poll.WithDelay(500*time.Millisecond))
+				}, poll.WithTimeout(5*time.Minute), poll.WithDelay(500*time.Millisecond))
 				assert.Equal(t, w.on(g, boots), before)
 			}
 			w.write("operator/web.nix", lose)
@@ -162,19 +183,20 @@ func TestDeploymentConfirmRace(t *testing.T) {
 	log := report.NewLog(report.Plain(testWriter{t}))
 	outcomes := map[bool]int{}
 	for range 8 {
-		s, err := nixos.StartSwitch(t.Context(), conn, to, nixos.Guard{From: from, Confirm: 2 * time.Second, Limit: time.Minute})
+		s, err := nixos.StartSwitch(t.Context(), conn, to, nixos.Guard{From: from, Confirm: 2 * time.Second, Limit: 5 * time.Minute})
 		assert.NilError(t, err)
-		_, ended, err := nixos.Follow(t.Context(), conn, s, time.Minute, log)
-		assert.NilError(t, err)
-		// The guard looks every half second, and so decides somewhere in here.
-		timer := time.NewTimer(500*time.Millisecond + rand.N(2*time.Second))
-		<-timer.C
-		err = s.Confirm(t.Context(), conn)
+		_, ended, err := nixos.Follow(t.Context(), conn, s, 5*time.Minute, log)
+		if err == nil {
+			// The guard looks every half second, and so decides somewhere in here.
+			timer := time.NewTimer(500*time.Millisecond + rand.N(2*time.Second))
+			<-timer.C
+			err = s.Confirm(t.Context(), conn)
+		}
 		if err != nil {
 			assert.Assert(t, errors.Is(err, nixos.ErrReverted), "%v", err)
 		}
 		outcomes[err == nil]++
-		_, machine, waited := nixos.WaitForRevert(t.Context(), conn, time.Minute)
+		_, machine, waited := nixos.WaitForRevert(t.Context(), conn, 5*time.Minute)
 		assert.NilError(t, waited)
 		if err == nil {
 			assert.Equal(t, machine.Current, to)
@@ -251,10 +273,11 @@ func TestDeploymentConfirmModes(t *testing.T) {
 		t.Run(fmt.Sprintf("nothing goes back by itself where that is off: %v", off), func(t *testing.T) {
 			w := w.as(t)
 			w.write("operator/web.nix", strings.ReplaceAll(trivial, "first", fmt.Sprint("off ", i)))
-			guards := w.on(g, "journalctl -q -u 'slipway-guard-*' | wc -l")
+			const told = "journalctl --sync; journalctl -q -u 'slipway-guard-*' | wc -l"
+			guards := w.on(g, told)
 			o := w.slipway(off, "operator-ssh-web-apply")
 			assert.Equal(t, o.code, report.Healthy)
-			assert.Equal(t, w.on(g, "journalctl -q -u 'slipway-guard-*' | wc -l"), guards, "no guard was started")
+			assert.Equal(t, w.on(g, told), guards, "no guard was started")
 			if i == 0 {
 				return
 			}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -19,7 +20,7 @@ const slow = `{ pkgs, ... }:
   imports = [ ./trivial.nix ];
   system.activationScripts.slow = ''
     n=0
-    while [ ! -e /run/go-on ] && [ $n -lt 600 ]; do n=$((n+1)); sleep 0.1; done
+    while [ ! -e /run/go-on ] && [ $n -lt 6000 ]; do n=$((n+1)); sleep 0.1; done
     rm -f /run/go-on
   '';
   environment.etc.round.text = "ROUND\n";
@@ -31,6 +32,7 @@ func TestDeploymentInterruptions(t *testing.T) {
 	g := w.boot(guest.Container)
 	w.write("operator/trivial.nix", trivial)
 	assert.Equal(t, w.slipway(nil, "operator-ssh-web-apply").code, report.Healthy)
+	w.env["SSH_KEEPALIVE"] = "5s" // after three of which a link is lost
 
 	t.Run("link cut in the middle of the copy", func(t *testing.T) {
 		w := w.as(t)
@@ -54,7 +56,7 @@ func TestDeploymentInterruptions(t *testing.T) {
 	t.Run("link cut in the middle of the switch", func(t *testing.T) {
 		w := w.as(t)
 		w.write("operator/web.nix", strings.ReplaceAll(slow, "ROUND", "cut"))
-		run := w.startFree()
+		run := w.startFree(g)
 		run.await("activating the configuration")
 		assert.NilError(t, g.SetLink(t.Context(), false))
 		run.await("connection lost")
@@ -69,7 +71,7 @@ func TestDeploymentInterruptions(t *testing.T) {
 	t.Run("two runs at once", func(t *testing.T) {
 		w := w.as(t)
 		w.write("operator/web.nix", strings.ReplaceAll(slow, "ROUND", "twice"))
-		run := w.startFree()
+		run := w.startFree(g)
 		run.await("activating the configuration")
 		second := w.slipway(nil, "operator-ssh-web-apply")
 		assert.Equal(t, second.code, report.Busy)
@@ -81,13 +83,13 @@ func TestDeploymentInterruptions(t *testing.T) {
 	t.Run("ended in the middle of the switch", func(t *testing.T) {
 		w := w.as(t)
 		w.write("operator/web.nix", strings.ReplaceAll(slow, "ROUND", "ended"))
-		run := w.startFree()
+		run := w.startFree(g)
 		run.await("activating the configuration")
 		run.stop() // SIGTERM
 		o := run.wait()
 		assert.Equal(t, o.code, report.Terminated)
 		assert.Assert(t, strings.Contains(o.stderr, "the switch goes on"), o.stderr)
-		next := w.startFree()
+		next := w.startFree(g)
 		next.await("an earlier run left the switch")
 		w.on(g, "touch /run/go-on")
 		o = next.wait()
@@ -96,17 +98,25 @@ func TestDeploymentInterruptions(t *testing.T) {
 	})
 }
 
-// startFree starts a deployment when the machine's lock is free: a run whose
-// link was cut holds it a little longer.
-func (w *world) startFree() *running {
+// startFree starts a deployment when the machine's lock is free: a run that was
+// cut off holds it a little longer.
+func (w *world) startFree(g *guest.Guest) *running {
 	w.t.Helper()
+	w.unlocked(g)
 	return w.start(nil, "operator-ssh-web-apply")
 }
 
-// patiently deploys until the machine is no longer busy.
+// unlocked waits until the machine's lock is free.
+func (w *world) unlocked(g *guest.Guest) {
+	w.t.Helper()
+	w.on(g, "flock --timeout 180 /run/slipway/lock true")
+}
+
+// patiently deploys until the machine is no longer busy: its lock outlives the
+// connection of the run that held it by up to nixos.LockLease.
 func (w *world) patiently(code report.Code) {
 	w.t.Helper()
-	for range 30 {
+	for began := time.Now(); time.Since(began) < 5*time.Minute; {
 		o := w.slipway(nil, "operator-ssh-web-apply")
 		if o.code != report.Busy {
 			assert.Equal(w.t, o.code, code)

@@ -28,6 +28,7 @@ import (
 	"fediversity.eu/slipway/checks/nixpkgs"
 	"fediversity.eu/slipway/internal/child"
 	"fediversity.eu/slipway/internal/toolchain"
+	"fediversity.eu/slipway/internal/wait"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
 )
@@ -134,7 +135,6 @@ func newWorld(t *testing.T) *world {
 		"NIXPKGS":            stand,
 		"DNS_DOMAIN":         "example.org",
 		"SELF_MODULE_SOURCE": w.source,
-		"SSH_KEEPALIVE":      "2s",
 	}
 	return w
 }
@@ -188,6 +188,10 @@ func (w *world) bootAs(o guest.Options, prefix string) *guest.Guest {
 		"SSH_HOST_KEY": access.HostKey, "SSH_KEY_FILE": access.KeyFile,
 	} {
 		w.env[prefix+key] = value
+	}
+	if o.Kind == guest.VM {
+		// Without acceleration, and on a busy host, a login was seen to take 20 s.
+		w.env[prefix+"SSH_CONNECT_TIMEOUT"], w.env[prefix+"SSH_CONFIRM_TIMEOUT"] = "1m", "5m"
 	}
 	return g
 }
@@ -355,7 +359,7 @@ func (w *watched) await(t *testing.T, text string) {
 	t.Helper()
 	stop := context.AfterFunc(t.Context(), w.changed.Broadcast)
 	defer stop()
-	timer := time.AfterFunc(2*time.Minute, w.end)
+	timer := time.AfterFunc(5*time.Minute, w.end) // a host may have to compile first
 	defer timer.Stop()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -381,16 +385,19 @@ const transport = 255
 // none of ours. On a busy host a login may fail: it is tried again.
 func (w *world) on(g *guest.Guest, script string) string {
 	w.t.Helper()
-	out, err := w.witness(g, script)
-	for tries := 1; tries < 4; tries++ {
-		failure, ok := errors.AsType[*child.Error](err)
-		if !ok || failure.ExitCode != transport {
-			break
+	var out string
+	var failed error
+	login := wait.For{What: "a login of the witness", Limit: 2 * time.Minute, Interval: 500 * time.Millisecond}
+	err := login.Until(w.t.Context(), func(context.Context) error {
+		out, failed = w.witness(g, script)
+		if failure, ok := errors.AsType[*child.Error](failed); ok && failure.ExitCode == transport {
+			w.t.Logf("once more: %s", failed)
+			return failed
 		}
-		w.t.Logf("try %d: %s", tries, err)
-		out, err = w.witness(g, script)
-	}
-	assert.NilError(w.t, err, "%s", out)
+		return nil
+	})
+	assert.NilError(w.t, err)
+	assert.NilError(w.t, failed, "%s", out)
 	return strings.TrimSpace(out)
 }
 
@@ -411,6 +418,8 @@ func (w *world) ssh(g *guest.Guest, script string) child.Command {
 		Path: "ssh", Env: pairs(w.env), Args: []string{
 			"-F", "none", "-q", "-i", access.KeyFile, "-p", strconv.Itoa(access.Port),
 			"-o", "IdentitiesOnly=yes", "-o", "UserKnownHostsFile=" + known, "-o", "ConnectTimeout=20",
+			// A guest that reboots may forget a connection without a word.
+			"-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=4",
 			access.User + "@" + access.Host, script,
 		},
 	}
@@ -427,5 +436,5 @@ func (w *world) cameUp(g *guest.Guest, before string) {
 			return poll.Continue("it has not come up yet")
 		}
 		return poll.Success()
-	}, poll.WithTimeout(2*time.Minute), poll.WithDelay(200*time.Millisecond))
+	}, poll.WithTimeout(5*time.Minute), poll.WithDelay(200*time.Millisecond))
 }

@@ -108,7 +108,7 @@ func (g *Guest) enter(ctx context.Context, o Options, s stock) (*container, erro
 // there.
 func (c *container) findWire(ctx context.Context, dir string) (*netns.Space, error) {
 	var wire *netns.Space
-	there := wait.For{What: "the container's guardian", Limit: 20 * time.Second, Interval: 5 * time.Millisecond}
+	there := wait.For{What: "the container's guardian", Limit: time.Minute, Interval: 5 * time.Millisecond}
 	err := there.Until(ctx, func(context.Context) error {
 		if err := c.process.Alive(); err != nil {
 			return wait.Stop(err)
@@ -153,7 +153,7 @@ func (c *container) close() error {
 	}
 	// The processes of a guest whose guardian was killed are told to die by what
 	// that left behind, and take a moment.
-	empty := wait.For{What: "the control groups of the guest to be empty", Limit: 20 * time.Second, Interval: 20 * time.Millisecond}
+	empty := wait.For{What: "the control groups of the guest to be empty", Limit: time.Minute, Interval: 20 * time.Millisecond}
 	return empty.Until(context.Background(), func(context.Context) error { //nolint:contextcheck // cleaning up is bounded by itself
 		var errs []error
 		for _, group := range c.groups {

@@ -4,6 +4,7 @@ package guest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -68,8 +70,12 @@ func fleet(t *testing.T, size int) {
 	for _, g := range guests {
 		for _, pid := range members(t, groups(g)) {
 			total += proportional(pid)
-			if net, err := os.Readlink("/proc/" + pid + "/ns/net"); err == nil {
+			if net, err := os.Readlink("/proc/" + pid + "/ns/net"); err == nil && !nets[net] {
 				nets[net] = true
+				// While it is open, no other one gets its number.
+				if file, err := os.Open("/proc/" + pid + "/ns/net"); err == nil {
+					defer func() { _ = file.Close() }()
+				}
 			}
 		}
 	}
@@ -103,17 +109,23 @@ func members(t *testing.T, groups []string) []string {
 	var pids []string
 	for _, group := range groups {
 		assert.NilError(t, filepath.WalkDir(group, func(path string, entry os.DirEntry, err error) error {
-			if err != nil || entry.Name() != "cgroup.procs" {
-				return err
+			var list []byte
+			if err == nil && entry.Name() == "cgroup.procs" {
+				list, err = os.ReadFile(path)
 			}
-			list, err := os.ReadFile(path)
 			pids = append(pids, strings.Fields(string(list))...)
+			if path != group && gone(err) {
+				return nil // with a unit that has ended meanwhile
+			}
 			return err
 		}))
 	}
 	slices.Sort(pids)
 	return slices.Compact(pids) // each hierarchy has all of them
 }
+
+// gone tells whether a control group went while it was looked at.
+func gone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENODEV) }
 
 // proportional is the memory of a process, in bytes, with each page divided among
 // those that share it; of a process that ended meanwhile, none.

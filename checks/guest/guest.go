@@ -121,7 +121,7 @@ func (g *Guest) SetLink(ctx context.Context, up bool) error {
 }
 
 // closeLimit bounds Close.
-const closeLimit = 30 * time.Second
+const closeLimit = 2 * time.Minute
 
 // Close ends the guest and removes all that it left: processes, name spaces,
 // mounts, control groups, and its files in the folder.

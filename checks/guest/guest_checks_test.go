@@ -46,7 +46,7 @@ func behaves(t *testing.T, o Options) {
 		assert.Equal(t, sh(t, g, "systemctl is-system-running --wait"), "running")
 	})
 	t.Run("the bus answers over ssh", func(t *testing.T) {
-		out := sh(t, g, `printf '\0AUTH EXTERNAL 30\r\n' | timeout 2 systemd-stdio-bridge | head -c 2`)
+		out := sh(t, g, `printf '\0AUTH EXTERNAL 30\r\n' | timeout 60 systemd-stdio-bridge | head -c 2`)
 		assert.Equal(t, out, "OK")
 	})
 	t.Run("nix builds and sets profiles as root", func(t *testing.T) {
@@ -65,9 +65,11 @@ EOF
 		sh(t, g, "for tool in zstd gzip flock nix-store busybox fish; do command -v $tool || exit 1; done")
 	})
 	t.Run("its clock is right", func(t *testing.T) {
-		now, err := strconv.ParseInt(sh(t, g, "date +%s"), 10, 64)
+		before := time.Now()
+		seconds, err := strconv.ParseInt(sh(t, g, "date +%s"), 10, 64)
 		assert.NilError(t, err)
-		assert.Assert(t, time.Since(time.Unix(now, 0)).Abs() < 5*time.Second)
+		now, most := time.Unix(seconds, 0), 5*time.Second
+		assert.Assert(t, now.After(before.Add(-most)) && now.Before(time.Now().Add(most)), "it is %s there", now)
 	})
 	t.Run("keeps its keys private", func(t *testing.T) {
 		info, err := os.Stat(g.access.KeyFile)
@@ -109,7 +111,7 @@ func forwards(t *testing.T, g *Guest) {
 			return poll.Success()
 		}
 		return poll.Continue("port 8080 says %q: %v", line, err)
-	}, poll.WithTimeout(30*time.Second), poll.WithDelay(20*time.Millisecond))
+	}, poll.WithTimeout(2*time.Minute), poll.WithDelay(20*time.Millisecond))
 }
 
 func firstLine(ctx context.Context, address string) (string, error) {
@@ -160,7 +162,7 @@ func cable(t *testing.T, g *Guest) {
 		}
 	}
 	say("before")
-	assert.Equal(t, hear(10*time.Second), "before")
+	assert.Equal(t, hear(time.Minute), "before")
 
 	assert.NilError(t, g.SetLink(t.Context(), false))
 	say("cut")
@@ -171,7 +173,7 @@ func cable(t *testing.T, g *Guest) {
 	assert.Assert(t, cmp.ErrorIs(err, context.DeadlineExceeded)) // hangs, is not refused
 
 	assert.NilError(t, g.SetLink(t.Context(), true))
-	assert.Equal(t, hear(30*time.Second), "cut")
+	assert.Equal(t, hear(2*time.Minute), "cut")
 	sh(t, g, "true")
 	assert.NilError(t, in.Close())
 	assert.NilError(t, session.Wait())

@@ -44,7 +44,7 @@ func TestGuestDiesWithItsGuardian(t *testing.T) {
 			return poll.Continue("the guardian's guest runs")
 		}
 		return poll.Success()
-	})
+	}, poll.WithTimeout(time.Minute))
 	// What boot registered checks that Close leaves nothing.
 }
 
@@ -83,14 +83,10 @@ func TestGuestStartedOutlivesItsCaller(t *testing.T) {
 func TestGuestStartRecoversFromAnInterruptedOne(t *testing.T) {
 	o := options(t, VM)
 	assert.NilError(t, Prepare(t.Context(), o))
-	h := startHelper(t, "start", o)
+	h := startHelper(t, "start and stick", o)
 	t.Cleanup(func() { assert.Check(t, qemu.Kill(context.WithoutCancel(t.Context()), o.Dir)) })
-	poll.WaitOn(t, func(poll.LogT) poll.Result {
-		if !exists(filepath.Join(o.Dir, qemu.QMPSocket)) {
-			return poll.Continue("QEMU is not there yet")
-		}
-		return poll.Success()
-	}, poll.WithTimeout(time.Minute), poll.WithDelay(time.Millisecond))
+	h.report(t)
+	assert.Assert(t, exists(filepath.Join(o.Dir, qemu.QMPSocket)), "QEMU is not there")
 	assert.NilError(t, h.cmd.Process.Kill())
 	_ = h.cmd.Wait()
 	_, err := Find(o.Dir)

@@ -40,8 +40,23 @@ type report struct {
 	Groups []string
 }
 
+// sticking is a log in which a start sticks for ever when the machine is up and
+// nobody was told so yet. Then it reports.
+type sticking struct{}
+
+func (sticking) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), " is up (") {
+		if err := json.NewEncoder(os.Stdout).Encode(report{}); err != nil {
+			return 0, err
+		}
+		select {}
+	}
+	return len(p), nil
+}
+
 // help makes a guest as told by JSON on standard input. With "boot" it keeps it
-// until it is killed, with "start" it ends at once.
+// until it is killed, with "start" it ends at once, with "start and stick" it does
+// not come to its end.
 func help(mode string) error {
 	input := bufio.NewReader(os.Stdin)
 	line, err := input.ReadBytes('\n')
@@ -53,8 +68,11 @@ func help(mode string) error {
 		return err
 	}
 	start := Boot
-	if mode == "start" {
+	switch mode {
+	case "start":
 		start = Start
+	case "start and stick":
+		start, o.Log = Start, sticking{}
 	}
 	g, err := start(context.Background(), o)
 	if err != nil {
@@ -183,7 +201,7 @@ func assertNothingLeft(t *testing.T, dir string, groups []string) {
 			return poll.Continue("something is mounted below %s", dir)
 		}
 		return poll.Success()
-	}, poll.WithTimeout(20*time.Second), poll.WithDelay(20*time.Millisecond))
+	}, poll.WithTimeout(2*time.Minute), poll.WithDelay(20*time.Millisecond))
 }
 
 // processesOf lists processes whose directory is dir or whose arguments name it.
@@ -223,12 +241,12 @@ func bootID(ctx context.Context, g *Guest) (string, error) {
 func waitRebooted(t *testing.T, g *Guest, before string) {
 	t.Helper()
 	poll.WaitOn(t, func(poll.LogT) poll.Result {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		now, err := bootID(ctx, g)
 		if err == nil && now != before {
 			return poll.Success()
 		}
 		return poll.Continue("boot ID %q: %v", now, errors.Join(err, ctx.Err()))
-	}, poll.WithTimeout(2*time.Minute), poll.WithDelay(100*time.Millisecond))
+	}, poll.WithTimeout(5*time.Minute), poll.WithDelay(100*time.Millisecond))
 }

@@ -20,7 +20,7 @@ const sshPort = 22
 func ready(ctx context.Context, name string, access Access, limit time.Duration, alive func() error) error {
 	up := wait.For{
 		What:  fmt.Sprintf("sshd of %s at %s", name, access.address()),
-		Limit: limit, Try: 10 * time.Second, Interval: 20 * time.Millisecond,
+		Limit: limit, Try: 20 * time.Second, Interval: 20 * time.Millisecond,
 	}
 	return up.Until(ctx, func(ctx context.Context) error {
 		if err := alive(); err != nil {

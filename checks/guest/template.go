@@ -210,7 +210,7 @@ func migrated(ctx context.Context, monitor *qemu.Monitor, what string, limit tim
 // resume lets a stopped machine run. A "cont" right after a restored state may
 // be lost, so it is repeated until the machine says that it runs.
 func resume(ctx context.Context, monitor *qemu.Monitor) error {
-	running := wait.For{What: "the machine to run", Limit: 20 * time.Second, Interval: 5 * time.Millisecond}
+	running := wait.For{What: "the machine to run", Limit: time.Minute, Interval: 5 * time.Millisecond}
 	return running.Until(ctx, func(ctx context.Context) error {
 		status, err := monitor.Status(ctx)
 		if err != nil {

@@ -66,7 +66,7 @@ func startVM(ctx context.Context, dir string, m qemu.Machine) (*vm, error) {
 	if err != nil {
 		return nil, err
 	}
-	open := wait.For{What: "QEMU to answer", Limit: 20 * time.Second, Interval: 5 * time.Millisecond}
+	open := wait.For{What: "QEMU to answer", Limit: time.Minute, Interval: 5 * time.Millisecond}
 	err = open.Until(ctx, func(ctx context.Context) error {
 		if err := v.process.Alive(); err != nil {
 			return wait.Stop(err)

@@ -239,7 +239,7 @@ func (c *change) activate(ctx context.Context, toplevel string, guard nixos.Guar
 	c.adopt(conn)
 	if err == nil {
 		log.Infof("logging in anew")
-		err = c.login(ctx, s, guard)
+		err = c.collect(ctx, s, guard, &ended)
 	}
 	if errors.Is(err, nixos.ErrReverted) {
 		return s, ended, c.wentBack(ctx, toplevel, guard, err)
@@ -247,10 +247,26 @@ func (c *change) activate(ctx context.Context, toplevel string, guard nixos.Guar
 	if err != nil {
 		return s, ended, c.leave(ctx, guard, err)
 	}
-	if err := nixos.Collect(ctx, c.conn, s, &ended); err != nil {
-		return s, ended, err
+	return s, ended, nil
+}
+
+// collect logs in anew and collects the switch there. A new system may close the
+// way in a moment after it let us in: when contact is lost meanwhile, one more login
+// tells whether it did.
+func (c *change) collect(ctx context.Context, s nixos.Switch, guard nixos.Guard, ended *nixos.Switched) error {
+	for attempt := 1; ; attempt++ {
+		if err := c.login(ctx, s, guard); err != nil {
+			return err
+		}
+		err := nixos.Collect(ctx, c.conn, s, ended)
+		if err == nil {
+			err = c.relock(ctx)
+		}
+		if _, lost := errors.AsType[*remote.Error](err); !lost || attempt == 2 || ctx.Err() != nil {
+			return err
+		}
+		c.Log.In("switch").Warnf("contact lost; logging in once more: %v", err)
 	}
-	return s, ended, c.relock(ctx)
 }
 
 // leave says what happens on the machine after this run.

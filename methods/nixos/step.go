@@ -13,7 +13,7 @@ import (
 // How long single steps on a machine may take. A keep-alive notices a network
 // that is gone; these notice a machine that hangs.
 const (
-	lookLimit  = 30 * time.Second // one look at something
+	lookLimit  = time.Minute      // one look at something
 	stepLimit  = 2 * time.Minute  // one short change
 	checkLimit = 5 * time.Minute  // pre-switch checks, which are the machine's own
 	storeLimit = 10 * time.Minute // a walk over the store

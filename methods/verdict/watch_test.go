@@ -202,6 +202,26 @@ func TestAMachineThatDoesNotAnswerIsNotKnown(t *testing.T) {
 	})
 }
 
+// late answers, but takes its time.
+type late struct{ *machine }
+
+func (l late) Output(ctx context.Context, script string, args ...string) ([]byte, error) {
+	select {
+	case <-time.After(25 * time.Second):
+		return l.machine.Output(ctx, script, args...)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func TestAMachineThatTakesItsTimeIsJudged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, err := Look(t.Context(), late{&machine{samples: []any{printed(110, web("failed"))}}}, Options{Limit: time.Hour}, &report.Log{})
+		assert.NilError(t, err)
+		assert.Equal(t, faultsOf(v), "web.service: present failed")
+	})
+}
+
 func TestAnInterruptionIsNoVerdict(t *testing.T) {
 	for name, host := range map[string]Host{
 		"between looks": &machine{samples: []any{printed(100, web("activating"))}},

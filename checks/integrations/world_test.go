@@ -239,7 +239,7 @@ func (w *world) start(s settings, verb string, args ...string) *running {
 	assert.NilError(w.t, err)
 	all := w.Environment()
 	all["PATH"], all["HOME"], all["CACHE_DIR"] = "/usr/local/bin:/usr/bin:/bin", w.dir, w.cache
-	all["STATE_DIR"] = filepath.Join(w.dir, "state")
+	all["STATE_DIR"], all["TMPDIR"] = filepath.Join(w.dir, "state"), w.dir
 	maps.Copy(all, s)
 	var entries []string
 	for name, value := range all {

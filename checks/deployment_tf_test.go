@@ -17,6 +17,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"fediversity.eu/slipway/checks/guest"
+	"fediversity.eu/slipway/checks/port"
 	"fediversity.eu/slipway/methods/statebackend"
 	"fediversity.eu/slipway/methods/statebackend/protocol"
 	"fediversity.eu/slipway/targets/env"
@@ -208,7 +209,7 @@ func TestDeploymentTFHosts(t *testing.T) {
 
 	t.Run("no way to the machine", func(t *testing.T) {
 		before := body()
-		nowhere := map[string]string{"SSH_PORT": strconv.Itoa(freePort(t)), "SSH_CONNECT_TIMEOUT": "5s"}
+		nowhere := map[string]string{"SSH_PORT": strconv.Itoa(port.Keep(t)), "SSH_CONNECT_TIMEOUT": "5s"}
 		for _, verb := range []string{"plan", "refresh", "apply"} {
 			assert.Equal(t, w.slipway(nowhere, "operator-tf-web-"+verb).code, report.Unknown, verb)
 			assert.Equal(t, body(), before, "the state keeps the machine")

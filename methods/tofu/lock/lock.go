@@ -74,8 +74,9 @@ func (l *Lock) takeBack(ctx context.Context, stale *backend.LockInfo) error {
 	// By the holder's own words, so that a strict backend refuses when the lock is no
 	// longer that one; whose it is then, the backend says.
 	err = l.client.Unlock(ctx, *stale)
-	status, refused := errors.AsType[*backend.StatusError](err)
-	if err != nil && !(refused && (status.Status == http.StatusConflict || status.Status == http.StatusLocked)) {
+	status, ok := errors.AsType[*backend.StatusError](err)
+	anothers := ok && (status.Status == http.StatusConflict || status.Status == http.StatusLocked)
+	if err != nil && !anothers {
 		return fmt.Errorf("take back the lock %s: %w", stale.ID, err)
 	}
 	return l.client.Lock(ctx, l.info)

@@ -183,9 +183,9 @@ func TestDeploymentTFHosts(t *testing.T) {
 	})
 
 	t.Run("a new initial system", func(t *testing.T) {
-		never, ifNeeded := map[string]string{"PLAN_EXIT": "detailed"}, map[string]string{"SSH_REBOOT": "if-needed", "SSH_CONNECT_TIMEOUT": "10s"}
+		never, ifNeeded := map[string]string{"PLAN_EXIT": "detailed"}, map[string]string{"SSH_REBOOT": "if-needed"}
 		w.write("operator/web.nix", strings.ReplaceAll(trivial, "first", "booted"))
-		booted := w.slipway(map[string]string{"SSH_REBOOT": "always", "SSH_CONNECT_TIMEOUT": "10s"}, "operator-tf-web-apply")
+		booted := w.slipway(map[string]string{"SSH_REBOOT": "always"}, "operator-tf-web-apply")
 		assert.Equal(t, booted.code, report.Healthy)
 		assert.Equal(t, w.on(g, "readlink -f /run/booted-system"), booted.record.Toplevel)
 		w.write("operator/web.nix", with(`boot.initrd.kernelModules = [ "one" ];`))

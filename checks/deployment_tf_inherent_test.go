@@ -6,7 +6,6 @@ import (
 	"context"
 	"io/fs"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -21,6 +20,7 @@ import (
 	"gotest.tools/v3/poll"
 
 	"fediversity.eu/slipway/checks/guest"
+	"fediversity.eu/slipway/checks/port"
 	"fediversity.eu/slipway/checks/providers"
 	"fediversity.eu/slipway/internal/child"
 	"fediversity.eu/slipway/targets/env"
@@ -58,7 +58,7 @@ func newDatabase(t *testing.T) database {
 	if len(found) == 0 {
 		t.Skip("missing part: postgresql")
 	}
-	d := database{bin: found[len(found)-1], port: strconv.Itoa(freePort(t))}
+	d := database{bin: found[len(found)-1], port: strconv.Itoa(port.Keep(t))}
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")
 	assert.NilError(t, os.WriteFile(secret, []byte(adminSecret), 0o600))
@@ -79,7 +79,7 @@ func newDatabase(t *testing.T) database {
 			return poll.Continue("%s", out)
 		}
 		return poll.Success()
-	}, poll.WithTimeout(time.Minute))
+	}, poll.WithTimeout(5*time.Minute))
 	return d
 }
 
@@ -102,7 +102,7 @@ func newBao(t *testing.T) (address string, mounts func() string) {
 	if len(found) == 0 {
 		found = []string{installBao(t, filepath.Join(cache, "tools", "openbao-"+openBao))}
 	}
-	listen := net.JoinHostPort("127.0.0.1", strconv.Itoa(freePort(t)))
+	listen := port.Address(port.Keep(t))
 	runs(t, child.Command{
 		Path: found[0], Args: []string{"server", "-dev", "-dev-no-store-token", "-dev-listen-address=" + listen},
 		Env: env.Process().Child(map[string]string{"BAO_DEV_ROOT_TOKEN_ID": mountSecret, "HOME": t.TempDir()}), Signal: syscall.SIGINT,
@@ -125,7 +125,7 @@ func newBao(t *testing.T) (address string, mounts func() string) {
 			return poll.Continue("OpenBao does not answer")
 		}
 		return poll.Success()
-	}, poll.WithTimeout(time.Minute))
+	}, poll.WithTimeout(5*time.Minute))
 	return "http://" + listen, mounts
 }
 

@@ -17,6 +17,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"fediversity.eu/slipway/checks/guest"
+	"fediversity.eu/slipway/checks/port"
 	"fediversity.eu/slipway/methods/statebackend"
 	"fediversity.eu/slipway/methods/statebackend/protocol"
 	"fediversity.eu/slipway/targets/env"
@@ -182,9 +183,9 @@ func TestDeploymentTFHosts(t *testing.T) {
 	})
 
 	t.Run("a new initial system", func(t *testing.T) {
-		never, ifNeeded := map[string]string{"PLAN_EXIT": "detailed"}, map[string]string{"SSH_REBOOT": "if-needed", "SSH_CONNECT_TIMEOUT": "10s"}
+		never, ifNeeded := map[string]string{"PLAN_EXIT": "detailed"}, map[string]string{"SSH_REBOOT": "if-needed"}
 		w.write("operator/web.nix", strings.ReplaceAll(trivial, "first", "booted"))
-		booted := w.slipway(map[string]string{"SSH_REBOOT": "always", "SSH_CONNECT_TIMEOUT": "10s"}, "operator-tf-web-apply")
+		booted := w.slipway(map[string]string{"SSH_REBOOT": "always"}, "operator-tf-web-apply")
 		assert.Equal(t, booted.code, report.Healthy)
 		assert.Equal(t, w.on(g, "readlink -f /run/booted-system"), booted.record.Toplevel)
 		w.write("operator/web.nix", with(`boot.initrd.kernelModules = [ "one" ];`))
@@ -208,7 +209,7 @@ func TestDeploymentTFHosts(t *testing.T) {
 
 	t.Run("no way to the machine", func(t *testing.T) {
 		before := body()
-		nowhere := map[string]string{"SSH_PORT": strconv.Itoa(freePort(t)), "SSH_CONNECT_TIMEOUT": "5s"}
+		nowhere := map[string]string{"SSH_PORT": strconv.Itoa(port.Keep(t)), "SSH_CONNECT_TIMEOUT": "5s"}
 		for _, verb := range []string{"plan", "refresh", "apply"} {
 			assert.Equal(t, w.slipway(nowhere, "operator-tf-web-"+verb).code, report.Unknown, verb)
 			assert.Equal(t, body(), before, "the state keeps the machine")

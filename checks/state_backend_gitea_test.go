@@ -4,7 +4,6 @@ package checks
 
 import (
 	"fmt"
-	"net"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"fediversity.eu/slipway/checks/gitea"
+	"fediversity.eu/slipway/checks/port"
 	"fediversity.eu/slipway/methods/statebackend/protocol"
 	"fediversity.eu/slipway/targets/env"
 )
@@ -32,7 +32,7 @@ func TestStateBackendProtocolOverGitea(t *testing.T) {
 		t.Skipf("missing part: Gitea %s: %v", gitea.Version, err)
 	}
 	t.Logf("Gitea %s was there after %s", gitea.Version, time.Since(began).Round(time.Second))
-	server, err := program.Start(t.Context(), t.TempDir(), freePort(t))
+	server, err := program.Start(t.Context(), t.TempDir(), port.Keep(t))
 	assert.NilError(t, err)
 	defer server.Close()
 	states := 0
@@ -44,12 +44,4 @@ func TestStateBackendProtocolOverGitea(t *testing.T) {
 			User: server.User, Password: server.Password,
 		}
 	})
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	assert.NilError(t, err)
-	defer func() { assert.Check(t, listener.Close()) }()
-	return listener.Addr().(*net.TCPAddr).Port
 }

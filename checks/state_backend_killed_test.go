@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,10 +36,11 @@ const (
 
 // server is a state backend as a process of its own.
 type server struct {
-	t     *testing.T
-	base  string
-	stop  context.CancelFunc
-	ended chan error
+	t       *testing.T
+	base    string
+	signals chan syscall.Signal
+	ended   chan struct{} // closed when it has
+	err     error         // how
 }
 
 // buildServer builds the program that serves states.
@@ -55,24 +57,26 @@ func buildServer(t *testing.T) string {
 // anyPort lets a server choose where it listens.
 const anyPort = "127.0.0.1:0"
 
-// startServer starts a state backend that is killed when it is stopped. argv is the
-// server, or a program that runs it.
+// startServer starts a state backend, which is killed at the end of the test at the
+// latest. argv is the server, or a program that runs it.
 func startServer(t *testing.T, dir, listen string, argv ...string) *server {
 	t.Helper()
 	reader, writer := io.Pipe()
-	ctx, stop := context.WithCancel(t.Context())
-	s := &server{t: t, stop: stop, ended: make(chan error, 1)}
-	t.Cleanup(stop)
+	s := &server{t: t, signals: make(chan syscall.Signal, 3), ended: make(chan struct{})}
+	t.Cleanup(func() {
+		s.strike()
+		<-s.ended
+	})
 	go func() {
-		err := child.Command{
-			Path: argv[0], Args: argv[1:], Stdout: writer, Stderr: io.Discard, Signal: syscall.SIGKILL,
+		defer close(s.ended)
+		s.err = child.Command{
+			Path: argv[0], Args: argv[1:], Stdout: writer, Stderr: io.Discard, Signals: s.signals,
 			Env: []string{
 				"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "STATE_DIR=" + dir, "STATE_LISTEN=" + listen,
 				"STATE_USER=" + stateUser, "STATE_PASSWORD=" + statePassword,
 			},
-		}.Run(ctx)
-		_ = writer.CloseWithError(errors.Join(errors.New("the server ended"), err))
-		s.ended <- err
+		}.Run(context.WithoutCancel(t.Context()))
+		_ = writer.CloseWithError(errors.Join(errors.New("the server ended"), s.err))
 	}()
 	late := time.AfterFunc(serverLimit, func() { _ = writer.CloseWithError(errors.New("the server did not start in a minute")) })
 	defer late.Stop()
@@ -82,12 +86,21 @@ func startServer(t *testing.T, dir, listen string, argv ...string) *server {
 	return s
 }
 
+// strike kills the server without a look back; once is enough.
+func (s *server) strike() {
+	select {
+	case s.signals <- syscall.SIGKILL:
+	default: // it is on its way
+	}
+}
+
 // kill kills the server and waits until it is gone.
 func (s *server) kill() {
 	s.t.Helper()
-	s.stop()
+	s.strike()
+	<-s.ended
 	var failure *child.Error
-	assert.Assert(s.t, errors.As(<-s.ended, &failure))
+	assert.Assert(s.t, errors.As(s.err, &failure))
 }
 
 func (s *server) backend(name string) protocol.Backend {
@@ -102,18 +115,20 @@ func (s *server) backend(name string) protocol.Backend {
 // writes. What was acknowledged must be there ever after, and what was not may or
 // may not, but whole.
 func TestStateBackendKilled(t *testing.T) {
-	const kills = 200
+	const kills, most = 200, 3000
+	kinds := []string{"post", "lock", "unlock"}
 	dir, program := filepath.Join(t.TempDir(), "states"), buildServer(t)
-	w := &writer{t: t, sent: map[string]bool{}, cut: map[string]int{}}
-	for range kills {
+	w := &writer{t: t, sent: map[string]bool{}, cut: map[string]int{}, took: map[string]time.Duration{}}
+	n := 0
+	// Whether a request is cut short is chance; that each kind was, once, is not.
+	for ; n < kills || n < most && slices.ContainsFunc(kinds, func(what string) bool { return w.cut[what] == 0 }); n++ {
 		s := startServer(t, dir, anyPort, program)
 		w.b = s.backend("web")
 		w.verify()
 		reads := make(chan int)
 		go func() { reads <- w.read(w.b) }()
-		timer := time.AfterFunc(rand.N(60*time.Millisecond), s.stop)
+		w.aim, w.strike = kinds[n%len(kinds)], s.strike
 		w.work()
-		timer.Stop()
 		s.kill()
 		w.reads += <-reads
 		if t.Failed() {
@@ -122,8 +137,8 @@ func TestStateBackendKilled(t *testing.T) {
 	}
 	w.b = startServer(t, dir, anyPort, program).backend("web")
 	w.verify()
-	t.Logf("%d kills: %d states and %d locks acknowledged, %d reads; cut short: %v", kills, w.serial, w.locks, w.reads, w.cut)
-	for _, what := range []string{"post", "lock", "unlock"} {
+	t.Logf("%d kills: %d states and %d locks acknowledged, %d reads; cut short: %v", n, w.serial, w.locks, w.reads, w.cut)
+	for _, what := range kinds {
 		assert.Check(t, w.cut[what] > 0, "no %s was cut short, so this showed nothing about it", what)
 	}
 
@@ -168,6 +183,10 @@ type writer struct {
 
 	locks, reads int
 	cut          map[string]int // requests without an answer
+
+	aim    string                   // the kind of request to be cut short
+	strike func()                   // kills the server
+	took   map[string]time.Duration // the last request of each kind
 }
 
 // verify compares what a new server has with what the last one promised.
@@ -202,13 +221,26 @@ func (w *writer) verify() {
 	w.unsure = ""
 }
 
+// cutting sends a request. Of the kind that is aimed at, one in three is about to be
+// cut short, at any moment of it: as long as the last of its kind took, this host has
+// just shown.
+func (w *writer) cutting(what string, send func() protocol.Answer) bool {
+	if what == w.aim && rand.N(3) == 0 {
+		defer time.AfterFunc(rand.N(w.took[what]+time.Millisecond), w.strike).Stop()
+	}
+	began := time.Now()
+	answer := send()
+	w.took[what] = time.Since(began)
+	return w.answered(what, answer)
+}
+
 // work locks, writes and unlocks until an answer stays out.
 func (w *writer) work() {
 	ctx := w.t.Context()
 	for {
 		if !w.held {
 			w.lock, w.unsure = protocol.NewLock("apply"), "lock"
-			if !w.answered("lock", w.b.Lock(ctx, w.lock)) {
+			if !w.cutting("lock", func() protocol.Answer { return w.b.Lock(ctx, w.lock) }) {
 				return
 			}
 			w.held, w.locks = true, w.locks+1
@@ -218,13 +250,13 @@ func (w *writer) work() {
 			w.mu.Lock()
 			w.sent[w.pending] = true
 			w.mu.Unlock()
-			if !w.answered("post", w.b.Post(ctx, w.pending, w.lock.ID)) {
+			if !w.cutting("post", func() protocol.Answer { return w.b.Post(ctx, w.pending, w.lock.ID) }) {
 				return
 			}
 			w.serial, w.state, w.pending = w.serial+1, w.pending, ""
 		}
 		w.unsure = "unlock"
-		if !w.answered("unlock", w.b.Unlock(ctx, w.lock)) {
+		if !w.cutting("unlock", func() protocol.Answer { return w.b.Unlock(ctx, w.lock) }) {
 			return
 		}
 		w.held = false

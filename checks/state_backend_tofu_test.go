@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"fediversity.eu/slipway/checks/port"
 	"fediversity.eu/slipway/internal/child"
 	"fediversity.eu/slipway/internal/toolchain"
 	"fediversity.eu/slipway/internal/wait"
@@ -179,7 +179,7 @@ func TestStateBackendOpenTofu(t *testing.T) {
 // one knows the lock, takes the state and lets the lock go.
 func TestStateBackendDiesUnderOpenTofu(t *testing.T) {
 	dir, program := filepath.Join(t.TempDir(), "states"), buildServer(t)
-	listen := "127.0.0.1:" + strconv.Itoa(freePort(t))
+	listen := port.Address(port.Keep(t))
 	s := startServer(t, dir, listen, program)
 	b := s.backend("web")
 	w := newWorkbench(t, b, `
@@ -195,7 +195,7 @@ resource "terraform_data" "slow" {
 		_, code := w.run("apply", "-auto-approve", "-input=false")
 		applied <- code
 	}()
-	assert.NilError(t, wait.For{What: "the apply to begin", Limit: time.Minute}.Until(t.Context(), func(context.Context) error {
+	assert.NilError(t, wait.For{What: "the apply to begin", Limit: 5 * time.Minute}.Until(t.Context(), func(context.Context) error {
 		_, err := os.Stat(filepath.Join(w.dir, "began"))
 		return err
 	}))

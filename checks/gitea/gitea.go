@@ -27,7 +27,7 @@ const Version = "1.26.0"
 
 const (
 	module     = "code.gitea.io/gitea"
-	startLimit = time.Minute
+	startLimit = 5 * time.Minute
 )
 
 //go:embed mod.txt

@@ -13,6 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"fediversity.eu/slipway/checks/fakestate"
+	"fediversity.eu/slipway/checks/port"
 	"fediversity.eu/slipway/targets/report"
 )
 
@@ -84,10 +85,8 @@ func (w *world) here() settings { return nil }
 // deployment that it keeps the state of has run.
 func TestBootstrapOfTheBackendItself(t *testing.T) {
 	w := newWorld(t, fakestate.Strict)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	assert.NilError(t, err)
-	address := "http://" + listener.Addr().String()
-	assert.NilError(t, listener.Close()) // nobody is there yet
+	listen := port.Address(port.Keep(t)) // nobody is there yet
+	address := "http://" + listen
 	at := settings{
 		"STATE_PHASE": "bootstrap", "TF_HTTP_ADDRESS": address + "/state",
 		"TF_HTTP_LOCK_ADDRESS": address + "/lock", "TF_HTTP_UNLOCK_ADDRESS": address + "/lock",
@@ -104,7 +103,7 @@ func TestBootstrapOfTheBackendItself(t *testing.T) {
 	})
 	t.Run("is picked up by the next run", func(t *testing.T) {
 		w := w.as(t)
-		w.serve(t, listener.Addr().String())
+		w.serve(t, listen)
 		o := w.must(at, "apply")
 		assert.Assert(t, contains(o.stderr, "recovering its state"), o.stderr)
 		w.each(3)
@@ -118,28 +117,29 @@ func TestBootstrapOfTheBackendItself(t *testing.T) {
 // backend to tell.
 func TestBootstrapOfTheBackendItselfThatIsKilled(t *testing.T) {
 	w := newWorld(t, fakestate.GitLab)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	assert.NilError(t, err)
-	address := "http://" + listener.Addr().String()
-	assert.NilError(t, listener.Close())
+	listen := port.Address(port.Keep(t))
+	address := "http://" + listen
 	at := settings{
 		"STATE_PHASE": "bootstrap", "TF_HTTP_ADDRESS": address + "/state",
 		"TF_HTTP_LOCK_ADDRESS": address + "/lock", "TF_HTTP_UNLOCK_ADDRESS": address + "/lock",
 	}
 	w.things(8)
+	w.hold()
 	r := w.start(at, "apply")
-	w.until("four objects", func() bool { return len(w.there()) >= 4 })
+	w.done(free)
 	r.kill()
 	r.wait()
-	assert.Assert(t, len(w.there()) < 8)
-	w.serve(t, listener.Addr().String())
+	w.quiet()
+	assert.Equal(t, len(w.there()), free)
+	w.let()
+	w.serve(t, listen)
 	o := w.must(at, "apply")
 	assert.Assert(t, contains(o.stderr, "recovering its state"), o.stderr)
 	w.each(8)
 	w.sound(8)
 }
 
-// serve lets the backend answer at an address that was free a moment ago.
+// serve lets the backend answer at an address that was kept for it.
 func (w *world) serve(t *testing.T, address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)

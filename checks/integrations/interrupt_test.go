@@ -11,7 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -41,8 +40,9 @@ func TestInterruptReleases(t *testing.T) {
 					r.signals <- s.signal
 					assert.Equal(t, r.wait().code, s.code)
 					assert.Equal(t, w.Locked(), "")
-					assert.Assert(t, len(w.there()) > 0 && len(w.there()) < 8, "it stopped: %v", w.there())
+					assert.Equal(t, len(w.there()), 4, "it stopped: %v", w.there())
 					w.told()
+					w.let()
 					w.must(nil, c.verb) // the state is whole, so that a steady run may go on
 					c.done(w, 8)
 				})
@@ -64,11 +64,14 @@ func TestInterruptReleases(t *testing.T) {
 				return &fakestate.Answer{}, false
 			})
 			r.signals <- syscall.SIGINT
+			r.heard()
 			<-written
 			r.signals <- syscall.SIGINT
 			assert.Equal(t, r.wait().code, report.Interrupted)
 			w.Break(nil)
 			assert.Assert(t, w.Locked() != "")
+			w.quiet()
+			w.let()
 			w.must(c.phase, c.verb)
 			c.done(w, 8)
 		})
@@ -142,17 +145,19 @@ func (c interruption) atRequest(t *testing.T, request int, s syscall.Signal, cod
 	return came
 }
 
-// halfway starts a run about eight objects, and waits until it has done some.
+// halfway starts a run about eight objects, which has done its part about four of
+// them and goes no further.
 func (c interruption) halfway(w *world) *running {
 	w.t.Helper()
 	c.prepare(w, 8)
+	w.hold()
+	already := len(w.there())
 	r := w.start(c.phase, c.verb)
-	w.until("four objects", func() bool {
-		if c.verb == "destroy" {
-			return len(w.there()) <= 4
-		}
-		return len(w.there()) >= 4
-	})
+	if c.verb == "destroy" {
+		w.done(free)
+	} else {
+		w.done(free - already)
+	}
 	return r
 }
 
@@ -163,7 +168,7 @@ func (w *world) lasting(n int) {
 	path := filepath.Join(w.dir, "configuration", "main.tf")
 	text, err := os.ReadFile(path)
 	assert.NilError(w.t, err)
-	w.write(strings.Replace(string(text), `"echo - `, `"sleep ${count.index / 10}; echo - `, 1))
+	w.write(strings.Replace(string(text), `"echo - `, `"`+w.slowly()+`; echo - `, 1))
 }
 
 // told holds every object that is there to be in the state.
@@ -189,7 +194,7 @@ func (w *world) interrupted(c interruption, request int, s syscall.Signal) (o ou
 			once.Do(func() {
 				at = q.Method + " " + q.URL.Path
 				r.signals <- s
-				r.heard(q)
+				r.heard()
 			})
 		}
 		return nil, false
@@ -199,14 +204,4 @@ func (w *world) interrupted(c interruption, request int, s syscall.Signal) (o ou
 	o = r.wait()
 	w.Break(nil)
 	return o, at
-}
-
-// heard gives the program time to act on a signal, which shows in that it lets go
-// of the request. In the last steps, which end whatever happens, it does not.
-func (r *running) heard(q *http.Request) {
-	select {
-	case <-q.Context().Done():
-	case <-r.done:
-	case <-time.After(time.Second):
-	}
 }

@@ -66,11 +66,15 @@ func TestPowerLoss(t *testing.T) {
 	// interrupted starts a bootstrap of n objects and kills when some are made.
 	interrupted := func(w *world, kill func(family)) outcome {
 		w.things(n)
+		w.hold()
 		r := w.start(cold, "apply")
 		f := r.family()
-		w.until("four objects", func() bool { return len(w.there()) >= 4 })
+		w.done(free)
 		kill(f)
-		return r.wait()
+		o := r.wait()
+		w.quiet()
+		w.let()
+		return o
 	}
 	sigkill := func(pids ...int) {
 		for _, pid := range pids {
@@ -179,11 +183,13 @@ resource "traces_thing" "thing" {
   id    = tostring(count.index)
   trace = %q
 }`, n, w.trace()), 0o600))
+	w.hold()
 	r := w.start(cold, "apply")
-	w.until("four objects", func() bool { return len(w.there()) >= 4 })
+	w.until("four objects", func() bool { return len(w.there()) == free })
 	r.kill()
 	r.wait()
-	assert.Assert(t, len(w.there()) < n)
+	assert.Equal(t, len(w.there()), free)
+	w.let()
 	o := w.must(cold, "apply")
 	assert.Assert(t, contains(o.stderr, "its provider finds it by its name"), o.stderr)
 	w.each(n)

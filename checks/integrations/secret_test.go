@@ -27,20 +27,23 @@ func TestSecretsStayOut(t *testing.T) {
 variable "n" { default = 1 }
 resource "terraform_data" "spy" {
   count = var.n
-  provisioner "local-exec" { command = "{ env; cat /proc/[0-9]*/cmdline; } > %s 2>/dev/null; echo + 0 >> %s; sleep 2" }
+  provisioner "local-exec" { command = "{ env; cat /proc/[0-9]*/cmdline; } > %[1]s 2>/dev/null; echo + 0 >> %[2]s; while [ -e %[2]s.hold ]; do sleep 0.05; done" }
 }
 `, seen, w.trace()))
+	w.hold()
+	const leaked = "nobody's business that leaked"
 	s := settings{
 		"STATE_PHASE": "cold", "TF_VAR_n": "7", "TF_CLI_ARGS": "-bogus", "TF_CLI_ARGS_apply": "-bogus",
-		"TF_WORKSPACE": "another", "TF_DATA_DIR": "/nowhere", "TF_LOG": "trace", "NOBODYS_BUSINESS": "leaked",
+		"TF_WORKSPACE": "another", "TF_DATA_DIR": "/nowhere", "TF_LOG": "trace", "NOBODYS_BUSINESS": leaked,
 	}
 	r := w.start(s, "apply")
 	w.until("an object", func() bool { return len(w.there()) == 1 })
 	pid := <-r.pid
 	assert.NilError(t, syscall.Kill(pid, syscall.SIGSTOP)) // so that every file is still there
+	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
 	hidden := func(what string, text []byte) {
 		t.Helper()
-		for _, secret := range []string{fakestate.Password, "leaked"} {
+		for _, secret := range []string{fakestate.Password, leaked} {
 			assert.Check(t, !bytes.Contains(text, []byte(secret)), "%s holds %q", what, secret)
 		}
 	}
@@ -57,6 +60,7 @@ resource "terraform_data" "spy" {
 		return err
 	}))
 	assert.Assert(t, files > 5)
+	w.let()
 	assert.NilError(t, syscall.Kill(pid, syscall.SIGCONT))
 	o := r.wait()
 	assert.Equal(t, int(o.code), 0)

@@ -24,7 +24,9 @@ import (
 	"fediversity.eu/slipway/checks/fakestate"
 	"fediversity.eu/slipway/internal/child"
 	"fediversity.eu/slipway/internal/toolchain"
+	"fediversity.eu/slipway/internal/wait"
 	"fediversity.eu/slipway/methods/tofu/binary"
+	"fediversity.eu/slipway/methods/tofu/rundir"
 	"fediversity.eu/slipway/methods/tofu/state"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
@@ -113,6 +115,25 @@ func (w *world) as(t *testing.T) *world {
 // trace is where objects say that they were made and removed.
 func (w *world) trace() string { return filepath.Join(w.dir, "trace") }
 
+// free is how many objects are made, and removed, also while the world holds.
+const free = 4
+
+// hold keeps all objects but the first from being made, and from being removed where
+// that lasts, until let. So what a run is in the middle of does not depend on how
+// fast it is.
+func (w *world) hold() {
+	w.t.Helper()
+	assert.NilError(w.t, os.WriteFile(w.trace()+".hold", nil, 0o600))
+}
+
+// let ends hold.
+func (w *world) let() { _ = os.Remove(w.trace() + ".hold") }
+
+// slowly is how the shell takes i tenths of a second for the i-th object.
+func (w *world) slowly() string {
+	return fmt.Sprintf("sleep ${count.index / 10}; while [ ${count.index} -ge %d -a -e %s.hold ]; do sleep 0.05; done", free, w.trace())
+}
+
 // things configures n objects. The i-th takes i tenths of a second to be made, and
 // then leaves its trace; one that is interrupted leaves none.
 func (w *world) things(n int) {
@@ -121,14 +142,14 @@ func (w *world) things(n int) {
 resource "terraform_data" "thing" {
   count = %d
   input = %q
-  provisioner "local-exec" { command = "sleep ${count.index / 10}; echo + ${count.index} >> ${self.input}" }
+  provisioner "local-exec" { command = "%s; echo + ${count.index} >> ${self.input}" }
   provisioner "local-exec" {
     when    = destroy
     command = "echo - ${count.index} >> ${self.input}"
   }
 }
 output "things" { value = %d }
-`, n, w.trace(), n))
+`, n, w.trace(), w.slowly(), n))
 }
 
 func (w *world) write(text string) {
@@ -218,7 +239,7 @@ func (w *world) start(s settings, verb string, args ...string) *running {
 	assert.NilError(w.t, err)
 	all := w.Environment()
 	all["PATH"], all["HOME"], all["CACHE_DIR"] = "/usr/local/bin:/usr/bin:/bin", w.dir, w.cache
-	all["STATE_DIR"] = filepath.Join(w.dir, "state")
+	all["STATE_DIR"], all["TMPDIR"] = filepath.Join(w.dir, "state"), w.dir
 	maps.Copy(all, s)
 	var entries []string
 	for name, value := range all {
@@ -237,7 +258,10 @@ func (w *world) start(s settings, verb string, args ...string) *running {
 			r.outcome.code = report.Code(failed.ExitCode)
 		}
 	}()
-	w.t.Cleanup(func() { <-r.done })
+	w.t.Cleanup(func() {
+		w.let() // a test that failed may have left it
+		<-r.done
+	})
 	return r
 }
 
@@ -250,6 +274,23 @@ func (l locked) Write(p []byte) (int, error) {
 	l.r.mu.Lock()
 	defer l.r.mu.Unlock()
 	return l.to.Write(p)
+}
+
+// heard waits until the program says that it has taken notice of a signal, or ends.
+func (r *running) heard() {
+	_ = wait.For{What: "a signal to be heard", Limit: limit, Interval: 10 * time.Millisecond}.Until(r.w.t.Context(), func(context.Context) error {
+		select {
+		case <-r.done:
+			return nil
+		default:
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if contains(r.err.String(), "heard ") {
+			return nil
+		}
+		return errors.New("not yet")
+	})
 }
 
 // wait waits for its end.
@@ -281,6 +322,39 @@ func (w *world) must(s settings, verb string, args ...string) outcome {
 // kill ends the program alone, as the kernel does when memory is short.
 func (r *running) kill() { r.signals <- syscall.SIGKILL }
 
+// limit guards against what never comes.
+const limit = 5 * time.Minute
+
+// done waits until OpenTofu has said of n objects that it made, or removed, them: one
+// that has left its trace a moment ago may not have come to that.
+func (w *world) done(n int) {
+	w.t.Helper()
+	w.until("what OpenTofu made", func() bool {
+		paths, _ := filepath.Glob(filepath.Join(w.dir, "state", "events-*.jsonl"))
+		told := 0
+		for _, path := range paths {
+			text, _ := os.ReadFile(path)
+			told += strings.Count(string(text), `"apply_complete"`)
+		}
+		return told >= n
+	})
+}
+
+// quiet waits until nothing is left at work of a run that was killed.
+func (w *world) quiet() {
+	w.t.Helper()
+	dir := filepath.Join(w.dir, "state")
+	w.until("the end of OpenTofu", func() bool {
+		file, err := os.Open(filepath.Join(dir, "tofu.lock"))
+		if err != nil {
+			return errors.Is(err, os.ErrNotExist)
+		}
+		defer func() { _ = file.Close() }()
+		name, _ := os.ReadFile(filepath.Join(dir, "tofu.pid"))
+		return syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil && !rundir.Lives(string(name))
+	})
+}
+
 // until waits for what a run brings about.
 func (w *world) until(what string, is func() bool) {
 	w.t.Helper()
@@ -289,7 +363,7 @@ func (w *world) until(what string, is func() bool) {
 			return poll.Success()
 		}
 		return poll.Continue("%s", what)
-	}, poll.WithTimeout(time.Minute), poll.WithDelay(10*time.Millisecond))
+	}, poll.WithTimeout(limit), poll.WithDelay(10*time.Millisecond))
 }
 
 // cold is the phase of a deployment that was never made.

@@ -36,15 +36,16 @@ func main() {
 		os.Exit(code)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
+	log := report.NewLog(report.Plain(os.Stderr))
 	received := make(chan os.Signal, 2)
 	signal.Notify(received, syscall.SIGINT, syscall.SIGTERM)
 	go func() {
 		first := <-received
 		cancel(&report.Interruption{Signal: first})
+		log.Infof("heard %s", first)
 		second := <-received
 		os.Exit(int((&report.Interruption{Signal: second}).Code()))
 	}()
-	log := report.NewLog(report.Plain(os.Stderr))
 	err := run(ctx, env.Process(), log, os.Args[1:])
 	if err != nil {
 		log.Troublef("%v", err)

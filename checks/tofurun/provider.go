@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +15,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"fediversity.eu/slipway/internal/wait"
 )
 
 // traces is a provider of this very program whose things leave a trace when they
@@ -54,13 +58,16 @@ func (*thing) Schema(_ context.Context, _ resource.SchemaRequest, r *resource.Sc
 
 // Create takes as many tenths of a second as its id says, leaves the trace, and
 // takes as long again before it answers: a program that is killed then has made
-// what nobody has heard of.
+// what nobody has heard of. While there is a file beside the trace whose name ends in
+// .hold, the fourth is made and does not answer, and none is made after it.
 func (*thing) Create(ctx context.Context, q resource.CreateRequest, r *resource.CreateResponse) {
 	var m model
 	r.Diagnostics.Append(q.Plan.Get(ctx, &m)...)
 	if !m.there() {
 		m.rest(ctx)
+		m.held(ctx, 4)
 		m.leave("+")
+		m.held(ctx, 3)
 		m.rest(ctx)
 	}
 	r.Diagnostics.Append(r.State.Set(ctx, m)...)
@@ -95,6 +102,20 @@ func (m model) there() bool {
 	defer tracing.Unlock()
 	text, _ := os.ReadFile(m.Trace.ValueString())
 	return strings.Count(string(text), "+ "+m.ID.ValueString()+"\n") > strings.Count(string(text), "- "+m.ID.ValueString()+"\n")
+}
+
+// held waits while things from this id on are held.
+func (m model) held(ctx context.Context, from int) {
+	id, _ := strconv.Atoi(m.ID.ValueString())
+	if id < from {
+		return
+	}
+	_ = wait.For{What: "the end of the hold", Limit: time.Hour, Interval: 50 * time.Millisecond}.Until(ctx, func(context.Context) error {
+		if _, err := os.Stat(m.Trace.ValueString() + ".hold"); err == nil {
+			return errors.New("it holds")
+		}
+		return nil
+	})
 }
 
 func (m model) rest(ctx context.Context) {

@@ -42,6 +42,7 @@ type Server struct {
 	scheme    string
 	authority []byte
 	log       *report.Log
+	last      time.Duration // that requests may take when it ends
 }
 
 // Listen begins to listen; requests are answered by Serve. States hold secrets: a
@@ -68,7 +69,7 @@ func listen(ctx context.Context, store *Store, o Serving) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{listener: listener, scheme: "http", log: o.Log}
+	s := &Server{listener: listener, scheme: "http", log: o.Log, last: shutdownTimeout}
 	if err := s.secure(o); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
@@ -126,8 +127,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	s.log.Infof("stop serving states: %v", context.Cause(ctx))
-	last, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), shutdownTimeout,
-		fmt.Errorf("requests still ran %s after the end", shutdownTimeout))
+	last, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), s.last,
+		fmt.Errorf("requests still ran %s after the end", s.last))
 	defer cancel()
 	if err := s.server.Shutdown(last); err != nil {
 		return fmt.Errorf("serve states: %w", errors.Join(context.Cause(last), s.server.Close()))

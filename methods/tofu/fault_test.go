@@ -68,8 +68,6 @@ func TestBackendFaults(t *testing.T) {
 		{"a lock that binds nobody", on("LOCK", fakestate.Answer{Status: 200}, false), report.Refused, "gave it to two at once", intact},
 		{"the answer to the lock is lost", once("LOCK", fakestate.Answer{}, true), report.Healthy, "", done},
 		{"500 to the lock that was taken", once("LOCK", fakestate.Answer{Status: 500}, true), report.Healthy, "", done},
-		{"no answer", silent("GET"), report.Failed, "no answer within 2s", intact},
-		{"no answer to the write", silent("POST"), report.Failed, "no answer within 2s", kept},
 		{"503 once", once("GET", fakestate.Answer{Status: 503, Header: map[string]string{"Retry-After": "1"}}, false), report.Healthy, "", done},
 		{"429 once", once("POST", fakestate.Answer{Status: 429}, false), report.Healthy, "", done},
 		{"the answer to the write is lost", once("POST", fakestate.Answer{}, true), report.Healthy, "", done},
@@ -117,6 +115,35 @@ func TestBackendFaults(t *testing.T) {
 				assert.Equal(t, kind, state.Sound)
 				assert.Equal(t, len(s.Objects()), 4)
 			}
+		})
+	}
+}
+
+// TestBackendThatDoesNotAnswer waits out one try, which is long enough for all that
+// is answered.
+func TestBackendThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		method string
+		kept   bool // the write failed: the state is in the journal
+	}{{http.MethodGet, false}, {http.MethodPost, true}} {
+		t.Run(c.method, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, fakestate.Strict)
+			b.cold(2)
+			before := b.State()
+			b.Break(silent(c.method))
+			e := b.engine(Keys{})
+			e.pace = backend.Pace{Try: 20 * time.Second}
+			_, err := e.Apply(t.Context(), objects(4))
+			assert.Equal(t, report.CodeOf(err), report.Failed, "%v", err)
+			assert.ErrorContains(t, err, "no answer within 20s")
+			assert.Assert(t, len(report.Hints(err)) > 0)
+			assert.Equal(t, b.State(), before)
+			found, err := filepath.Glob(string(b.dir) + "/journal/*.json")
+			assert.NilError(t, err)
+			assert.Equal(t, len(found) == 1, c.kept)
+			assert.Equal(t, b.Locked() != "", c.kept)
 		})
 	}
 }
@@ -206,5 +233,5 @@ func TestUnreachableBackend(t *testing.T) {
 
 // quick makes a run as impatient as a test is.
 func quick(e *Engine) {
-	e.pace = backend.Pace{Try: 2 * time.Second, Pauses: []time.Duration{time.Millisecond, time.Millisecond}}
+	e.pace = backend.Pace{Try: time.Hour, Pauses: []time.Duration{time.Millisecond, time.Millisecond}}
 }

@@ -65,7 +65,7 @@ func TestTLS(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.keys.Address = env.URL(server.URL)
 			// A pause that would be waited for is one too many.
-			client, err := New(c.keys, Pace{Try: 10 * time.Second, Pauses: []time.Duration{time.Hour}}, nil)
+			client, err := New(c.keys, Pace{Try: time.Hour, Pauses: []time.Duration{time.Hour}}, nil)
 			if err == nil {
 				defer client.Close()
 				_, _, err = client.Get(t.Context())
@@ -89,7 +89,7 @@ func TestTLS(t *testing.T) {
 func TestTLSToAServerWithout(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	client, err := New(Keys{Address: env.URL(strings.Replace(server.URL, "http:", "https:", 1))}, Pace{Try: 10 * time.Second, Pauses: []time.Duration{time.Hour}}, nil)
+	client, err := New(Keys{Address: env.URL(strings.Replace(server.URL, "http:", "https:", 1))}, Pace{Try: time.Hour, Pauses: []time.Duration{time.Hour}}, nil)
 	assert.NilError(t, err)
 	defer client.Close()
 	_, _, err = client.Get(t.Context())

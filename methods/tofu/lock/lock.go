@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"fediversity.eu/slipway/methods/tofu/backend"
@@ -45,12 +46,7 @@ func Take(ctx context.Context, client *backend.Client, a Asked, log *report.Log)
 		if err := l.stale(held.Holder, a.Takeover, log); err != nil {
 			return nil, err
 		}
-		// By the holder's own words, so that a strict backend refuses when the
-		// lock is no longer that one.
-		if err := client.Unlock(ctx, *held.Holder); err != nil {
-			return nil, fmt.Errorf("take back the lock %s: %w", held.Holder.ID, err)
-		}
-		err = client.Lock(ctx, l.info)
+		err = l.takeBack(ctx, held.Holder)
 		if held, ok := backend.Held(err); ok {
 			return nil, l.busy(held.Holder, errors.New("another run took it first"))
 		}
@@ -65,6 +61,25 @@ func Take(ctx context.Context, client *backend.Client, a Asked, log *report.Log)
 		return nil, err
 	}
 	return l, nil
+}
+
+// takeBack takes the lock that was held by a run that is over.
+func (l *Lock) takeBack(ctx context.Context, stale *backend.LockInfo) error {
+	// Asked once more: a run that was ending gave its lock back before it was gone, and
+	// who has it since could be robbed of it where locks bind nobody.
+	err := l.client.Lock(ctx, l.info)
+	if held, ok := backend.Held(err); !ok || held.Holder == nil || held.Holder.ID != stale.ID {
+		return err
+	}
+	// By the holder's own words, so that a strict backend refuses when the lock is no
+	// longer that one; whose it is then, the backend says.
+	err = l.client.Unlock(ctx, *stale)
+	status, ok := errors.AsType[*backend.StatusError](err)
+	anothers := ok && (status.Status == http.StatusConflict || status.Status == http.StatusLocked)
+	if err != nil && !anothers {
+		return fmt.Errorf("take back the lock %s: %w", stale.ID, err)
+	}
+	return l.client.Lock(ctx, l.info)
 }
 
 // unsure gives back a lock that was asked for when a signal came, or that was

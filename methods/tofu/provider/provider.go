@@ -25,7 +25,7 @@ type Served struct {
 }
 
 // startLimit bounds how long a provider may take to listen.
-const startLimit = 10 * time.Second
+const startLimit = time.Minute
 
 // Serve serves a provider under its source address, until it is closed or ctx
 // ends. It dies with this process: what it was making then is of unknown fate, so

@@ -43,7 +43,7 @@ func newDesk(t *testing.T, script string) *desk {
 	assert.NilError(t, os.WriteFile(at("tofu"), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
 	d := &desk{t: t, dir: dir, set: Setting{
 		Tofu: at("tofu"), Version: "1.12.6", Lock: at("lock"), Process: at("pid"), Events: at("events"),
-		Env: map[string]string{"TF_VAR_x": "given"}, Dying: 300 * time.Millisecond,
+		Env: map[string]string{"TF_VAR_x": "given"}, Dying: time.Hour,
 	}}
 	var err error
 	d.Control, err = Listen(dir, d.set)
@@ -68,7 +68,7 @@ func (d *desk) says(word string) {
 			return poll.Success()
 		}
 		return poll.Continue("%q, so far %q", word, d.out.String())
-	}, poll.WithTimeout(20*time.Second), poll.WithDelay(5*time.Millisecond))
+	}, poll.WithTimeout(2*time.Minute), poll.WithDelay(5*time.Millisecond))
 }
 
 // run runs the supervisor as terraform-exec does, and gives its exit code.
@@ -144,12 +144,21 @@ func TestSupervise(t *testing.T) {
 		assert.NilError(t, file.Close())
 		assert.Equal(t, d.run("apply"), 0)
 	})
-	t.Run("lets tofu end when the program dies, for a while", func(t *testing.T) {
-		d := newDesk(t, "trap 'echo asked' INT; echo ready; while :; do sleep 0.05; done")
+	t.Run("lets tofu end when the program dies", func(t *testing.T) {
+		d := newDesk(t, patient)
 		code := d.start("apply")
 		d.says("ready")
 		d.hangUp()
-		d.says("asked")
+		assert.Equal(t, <-code, 7)
+		d.says("asked 1 times")
+	})
+	t.Run("for a while", func(t *testing.T) {
+		d := newDesk(t, "trap '' INT; echo ready; while :; do sleep 0.05; done")
+		d.set.Dying = 300 * time.Millisecond
+		d.again()
+		code := d.start("apply")
+		d.says("ready")
+		d.hangUp()
 		assert.Equal(t, <-code, 128+int(syscall.SIGKILL))
 	})
 	t.Run("does not believe in the end of a tofu whose provider died with the program", func(t *testing.T) {

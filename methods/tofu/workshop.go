@@ -95,6 +95,9 @@ func (e *Engine) open(ctx context.Context, d Deployment, dir string, p place, b 
 		if w.sockets, err = os.MkdirTemp("", "slipway-"); err != nil {
 			return nil, fmt.Errorf("make a folder for sockets: %w", err)
 		}
+		if err := os.Symlink(w.sockets, filepath.Join(dir, rundir.Sockets)); err != nil {
+			return nil, fmt.Errorf("note the folder for sockets: %w", err)
+		}
 		w.env["PLUGIN_UNIX_SOCKET_DIR"] = w.sockets
 	}
 	if b != nil {

@@ -206,14 +206,26 @@ func (d *Dir) Kept() string {
 	return ""
 }
 
+// Sockets is, in the folder of a run, a link to a folder of the run's that lies
+// elsewhere: the path of this one is too long for a socket.
+const Sockets = "sockets"
+
 // Clear removes what earlier runs and this one left: the state is where it
 // belongs. The events stay where they tell of what is in no state.
 func (d *Dir) Clear(keepEvents bool) error {
+	var faults []error
+	links, _ := filepath.Glob(d.file(filepath.Join("run-*", Sockets)))
+	for _, link := range links {
+		folder, err := os.Readlink(link)
+		if err == nil {
+			err = os.RemoveAll(folder)
+		}
+		faults = append(faults, err)
+	}
 	patterns := []string{"run-*", "journal/*", "tofu.pid"}
 	if !keepEvents {
 		patterns = append(patterns, "events-*.jsonl")
 	}
-	var faults []error
 	for _, pattern := range patterns {
 		found, _ := filepath.Glob(d.file(pattern))
 		for _, path := range found {

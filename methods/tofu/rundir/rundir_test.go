@@ -120,6 +120,17 @@ func TestVersionsAreFoundNewestFirst(t *testing.T) {
 	assert.NilError(t, d.Close(true))
 }
 
+func TestSocketsOfAKilledRunGo(t *testing.T) {
+	path, sockets := filepath.Join(t.TempDir(), "web"), t.TempDir()
+	d := open(t, path, "killed")
+	assert.NilError(t, os.Symlink(sockets, filepath.Join(d.Work(), Sockets)))
+	assert.NilError(t, os.WriteFile(filepath.Join(sockets, "plugin1"), nil, 0o600))
+	assert.NilError(t, d.lock.Close())
+	assert.NilError(t, open(t, path, "next").Close(true))
+	_, err := os.Stat(sockets)
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
 func TestUnreadableVersionIsNotNone(t *testing.T) {
 	d := open(t, filepath.Join(t.TempDir(), "state"), "one")
 	assert.NilError(t, os.WriteFile(filepath.Join(d.journal(), "l-9.json"), []byte("{"), 0o600))

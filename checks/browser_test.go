@@ -116,20 +116,24 @@ func debugged(ctx context.Context, t *testing.T, profile string) string {
 	return address
 }
 
-// processesOf lists the processes that have a text in their command line.
+// processesOf lists the processes that have a text in their command line or in
+// their environment.
 func processesOf(text string) []string {
 	var found []string
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, file := range files {
-		if line, err := os.ReadFile(file); err == nil && bytes.Contains(line, []byte(text)) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		environment, _ := os.ReadFile(filepath.Join(dir, "environ"))
+		if bytes.Contains(line, []byte(text)) || bytes.Contains(environment, []byte(text)) {
 			found = append(found, strings.ReplaceAll(string(line), "\x00", " "))
 		}
 	}
 	return found
 }
 
-// noProcessOf waits until no process has a text in its command line. Chromium's
-// crash handlers are in sessions of their own, and end when they see that it has.
+// noProcessOf waits until there is no such process. Chromium's crash handlers are in
+// sessions of their own, and end when they see that it has; so do shells whose
+// terminal went away.
 func noProcessOf(t *testing.T, text string) {
 	t.Helper()
 	poll.WaitOn(t, func(poll.LogT) poll.Result {

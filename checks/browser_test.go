@@ -25,7 +25,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/remote"
 	"gotest.tools/v3/assert"
-	"gotest.tools/v3/assert/cmp"
+	"gotest.tools/v3/poll"
 
 	"fediversity.eu/slipway/internal/child"
 	"fediversity.eu/slipway/internal/wait"
@@ -37,7 +37,7 @@ var looks string
 // Bounds of a browser.
 const (
 	browserStart = 2 * time.Minute
-	browserStop  = 20 * time.Second
+	browserStop  = time.Minute
 )
 
 // quiet are the flags that keep a browser from asking anybody but its pages.
@@ -80,10 +80,10 @@ func newBrowser(t *testing.T) *browser {
 		if t.Failed() {
 			t.Logf("the browser said:\n%s", stderr.String())
 		}
-		assert.Check(t, cmp.Len(processesOf(profile), 0), "the browser left processes")
+		noProcessOf(t, profile)
 	})
 	address := debugged(ctx, t, profile)
-	allocator, release := remote.NewAllocator(ctx, address, remote.NoModifyURL)
+	allocator, release := remote.NewAllocator(ctx, address, remote.NoModifyURL, remote.WithDialTimeout(browserStart))
 	t.Cleanup(release)
 	page, leave := chromedp.NewContext(allocator)
 	t.Cleanup(leave)
@@ -116,16 +116,32 @@ func debugged(ctx context.Context, t *testing.T, profile string) string {
 	return address
 }
 
-// processesOf lists the processes that have a text in their command line.
+// processesOf lists the processes that have a text in their command line or in
+// their environment.
 func processesOf(text string) []string {
 	var found []string
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, file := range files {
-		if line, err := os.ReadFile(file); err == nil && bytes.Contains(line, []byte(text)) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		environment, _ := os.ReadFile(filepath.Join(dir, "environ"))
+		if bytes.Contains(line, []byte(text)) || bytes.Contains(environment, []byte(text)) {
 			found = append(found, strings.ReplaceAll(string(line), "\x00", " "))
 		}
 	}
 	return found
+}
+
+// noProcessOf waits until there is no such process. Chromium's crash handlers are in
+// sessions of their own, and end when they see that it has; so do shells whose
+// terminal went away.
+func noProcessOf(t *testing.T, text string) {
+	t.Helper()
+	poll.WaitOn(t, func(poll.LogT) poll.Result {
+		if left := processesOf(text); len(left) > 0 {
+			return poll.Continue("processes are left: %q", left)
+		}
+		return poll.Success()
+	}, poll.WithTimeout(browserStop), poll.WithDelay(20*time.Millisecond))
 }
 
 // hear keeps what pages say and ask for.

@@ -57,7 +57,7 @@ func TestContractExitCodes(t *testing.T) {
 		}
 	}
 	reachable := map[string]string{
-		"SSH_HOST": "127.0.0.1", "SSH_PORT": "1", "SSH_HOST_KEY": string(public), "SSH_KEY_FILE": key, "SSH_CONNECT_TIMEOUT": "2m",
+		"SSH_HOST": "127.0.0.1", "SSH_PORT": "1", "SSH_HOST_KEY": string(public), "SSH_KEY_FILE": key, "SSH_CONNECT_TIMEOUT": "5m",
 	}
 	for _, c := range []struct {
 		name    string
@@ -130,7 +130,7 @@ func (w way) run(ctx context.Context, t *testing.T, stop syscall.Signal, words .
 	said := newWatched()
 	err := child.Command{
 		Path: w.argv[0], Args: append(w.argv[1:len(w.argv):len(w.argv)], words...), Dir: w.dir, Env: w.env,
-		Stdout: said, Stderr: said, Signal: stop, Grace: 20 * time.Second,
+		Stdout: said, Stderr: said, Signal: stop, Grace: time.Minute, // less than it would wait for the host
 	}.Run(ctx)
 	var failure *child.Error
 	if err == nil {
@@ -143,11 +143,9 @@ func (w way) run(ctx context.Context, t *testing.T, stop syscall.Signal, words .
 // signal interrupts a program when it has started to connect.
 func (w way) signal(ctx context.Context, t *testing.T, signal syscall.Signal) {
 	t.Helper()
-	began := time.Now()
 	code, said := w.run(ctx, t, signal, "operator-ssh-web-verify")
 	assert.Equal(t, code, (&report.Interruption{Signal: signal}).Code(), "by %s:\n%s", w.name, said)
 	assert.Assert(t, strings.Contains(said, "stopped by "+fmt.Sprint(map[syscall.Signal]string{
 		syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM",
 	}[signal])), "by %s:\n%s", w.name, said)
-	assert.Assert(t, time.Since(began) < time.Minute, "by %s, it took %s", w.name, time.Since(began))
 }

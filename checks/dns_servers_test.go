@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -76,13 +77,20 @@ func newNameServer(t *testing.T, kind string, zones ...string) *nameServer {
 	return s
 }
 
+// quietPort is a port by chance, below those that Linux gives to whoever asks for
+// any (ip_local_port_range, from 32768 on): while a server is about to take it,
+// nobody else gets it.
+func quietPort() int { return 10000 + rand.IntN(22000) }
+
 // freeNamePort finds a port that neither TCP nor UDP has taken.
 func freeNamePort(t *testing.T) int {
 	t.Helper()
 	for range 20 {
-		tcp, err := net.Listen("tcp", "127.0.0.1:0")
-		assert.NilError(t, err)
-		port := tcp.Addr().(*net.TCPAddr).Port
+		port := quietPort()
+		tcp, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err != nil {
+			continue
+		}
 		udp, err := net.ListenPacket("udp", "127.0.0.1:"+strconv.Itoa(port))
 		assert.NilError(t, tcp.Close())
 		if err == nil {
@@ -221,7 +229,7 @@ func (s *nameServer) start() {
 		ports = append(ports, s.api)
 	}
 	for _, port := range ports {
-		err := wait.For{What: s.kind + " to answer", Limit: 30 * time.Second, Interval: 20 * time.Millisecond}.Until(s.t.Context(), func(ctx context.Context) error {
+		err := wait.For{What: s.kind + " to answer", Limit: 3 * time.Minute, Interval: 20 * time.Millisecond}.Until(s.t.Context(), func(ctx context.Context) error {
 			var dialer net.Dialer
 			conn, err := dialer.DialContext(ctx, "tcp", "127.0.0.1:"+strconv.Itoa(port))
 			if err != nil {
@@ -243,7 +251,7 @@ func (s *nameServer) ask(name, kind string) []string {
 	query := new(mdns.Msg)
 	query.SetQuestion(name, mdns.StringToType[kind])
 	query.RecursionDesired = false
-	client := mdns.Client{Net: "tcp", Timeout: 10 * time.Second}
+	client := mdns.Client{Net: "tcp", Timeout: time.Minute}
 	answer, _, err := client.ExchangeContext(s.t.Context(), query, "127.0.0.1:"+strconv.Itoa(s.port))
 	assert.NilError(s.t, err)
 	var values []string
@@ -288,7 +296,7 @@ func (s *nameServer) set(zone, name, kind string, values ...string) {
 	m.RemoveRRset([]mdns.RR{&mdns.ANY{Hdr: mdns.RR_Header{Name: name, Rrtype: mdns.StringToType[kind]}}})
 	m.Insert(rrs)
 	m.SetTsig(tsigName, mdns.HmacSHA256, 300, time.Now().Unix())
-	client := mdns.Client{Net: "tcp", TsigSecret: map[string]string{tsigName: tsigSecret}}
+	client := mdns.Client{Net: "tcp", Timeout: time.Minute, TsigSecret: map[string]string{tsigName: tsigSecret}}
 	answer, _, err := client.ExchangeContext(s.t.Context(), m, "127.0.0.1:"+strconv.Itoa(s.port))
 	assert.NilError(s.t, err)
 	assert.Equal(s.t, answer.Rcode, mdns.RcodeSuccess, mdns.RcodeToString[answer.Rcode])

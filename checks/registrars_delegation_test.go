@@ -45,9 +45,9 @@ func (d *delegated) at(registrar, domain string, servers ...string) *delegating 
 		lines = append(lines, fmt.Sprintf("ns%d %s", i+1, address))
 	}
 	g.variables = map[string]string{
-		"DNS_DOMAIN": domain, "REGISTRAR": registrar, "REGISTRAR_TIMEOUT": "20s",
+		"DNS_DOMAIN": domain, "REGISTRAR": registrar, "REGISTRAR_TIMEOUT": "2m",
 		"DELEGATION_NAME_SERVERS": strings.Join(lines, "\n"), "DELEGATION_DNSKEY": d.entryPoint(servers[0], domain),
-		"DELEGATION_PORT": strconv.Itoa(d.port), "DELEGATION_PARENT": aboveAddress, "DELEGATION_TIMEOUT": "1m",
+		"DELEGATION_PORT": strconv.Itoa(d.port), "DELEGATION_PARENT": aboveAddress, "DELEGATION_TIMEOUT": "2m",
 	}
 	maps.Copy(g.variables, api.Environment)
 	return g

@@ -3,6 +3,7 @@
 package checks
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -47,6 +48,7 @@ func TestReportPage(t *testing.T) {
 		t.Run(name+" by its structure", func(t *testing.T) { b.in(t).structured(address) })
 		t.Run(name+" by keyboard", func(t *testing.T) { b.in(t).byKeyboard(address) })
 	}
+	t.Run("five in a hurry", func(t *testing.T) { b.in(t).hurried("file://" + pages["five"]) })
 	for name, path := range graphs(t, record) {
 		t.Run("picture of "+name, func(t *testing.T) { b.in(t).drawn(name, path) })
 	}
@@ -172,6 +174,20 @@ func (b *browser) byKeyboard(address string) {
 	b.t.Logf("%d parts opened by keyboard", opened)
 }
 
+// hurried goes through a page faster than it is drawn, as it happens on a busy
+// host: what is laid out later must not push away what has the focus.
+func (b *browser) hurried(address string) {
+	b.open(address, 1280, "light")
+	for i := range look[int](b, "summaries().length") {
+		b.open(address, 1280, "light")
+		look[int](b, fmt.Sprintf("hurry(%d)", i))
+		_, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot()) // draws it
+		assert.NilError(b.t, err)
+		f := look[focus](b, "focused()")
+		assert.Assert(b.t, f.Tag == "summary" && f.Shown, "%d: %+v", i, f)
+	}
+}
+
 // many opens the page of a large run.
 func (b *browser) many(address string) {
 	began := time.Now()
@@ -214,11 +230,9 @@ func aRun(t *testing.T) (string, *report.Record) {
 	public, err := os.ReadFile(key + ".pub")
 	assert.NilError(t, err)
 	path := filepath.Join(t.TempDir(), "page.html")
-	nobody := httptest.NewServer(nil)
-	port := nobody.URL[strings.LastIndex(nobody.URL, ":")+1:]
-	nobody.Close()
+	const nobody = "1" // a port that nobody is given by chance
 	o := w.slipway(map[string]string{
-		"WEB_SSH_HOST": "127.0.0.1", "FORGE_SSH_HOST": "127.0.0.1", "WEB_SSH_PORT": port, "FORGE_SSH_PORT": port, "SSH_CONNECT_TIMEOUT": "1s",
+		"WEB_SSH_HOST": "127.0.0.1", "FORGE_SSH_HOST": "127.0.0.1", "WEB_SSH_PORT": nobody, "FORGE_SSH_PORT": nobody, "SSH_CONNECT_TIMEOUT": "1s",
 		"WEB_SSH_HOST_KEY": string(public), "FORGE_SSH_HOST_KEY": string(public), "SSH_KEY_FILE": key, "REPORT_HTML": path,
 	}, "operator-ssh-all-verify")
 	assert.Equal(t, o.record.Program, "operator-ssh-all-verify")

@@ -116,8 +116,16 @@ func sit(t *testing.T, s shellUnderTest, path string) {
 	does("state-list", 4)
 	x.see("first", "older")
 
-	// A key that interrupts is the shell's, and what it runs.
-	x.do("send-keys", "-t", "first", "C-c")
+	// A key that interrupts is the shell's, and what it runs. What is typed before the
+	// prompt is back may be thrown away with the line.
+	interrupt := func() {
+		t.Helper()
+		x.do("send-keys", "-t", "first", "C-c")
+		x.ends("first", prompt)
+	}
+	x.do("send-keys", "-t", "first", "-l", "never-run")
+	x.see("first", prompt+" never-run")
+	interrupt()
 	x.write("first", "sleep 1000")
 	x.see("first", "sleep 1000")
 	poll.WaitOn(t, func(poll.LogT) poll.Result {
@@ -126,7 +134,7 @@ func sit(t *testing.T, s shellUnderTest, path string) {
 		}
 		return poll.Success()
 	}, poll.WithTimeout(time.Minute))
-	x.do("send-keys", "-t", "first", "C-c")
+	interrupt()
 	does("mine", 0)
 
 	x.write("first", "exit 7")

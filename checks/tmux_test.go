@@ -41,9 +41,10 @@ func newTmux(t *testing.T, env []string) *tmux {
 	t.Cleanup(func() {
 		stop()
 		assert.Check(t, <-ended != nil, "it ended by itself")
+		noProcessOf(t, x.socket) // which shells have from it as TMUX
 	})
 	poll.WaitOn(t, func(poll.LogT) poll.Result {
-		if _, err := os.Stat(x.socket); err != nil {
+		if err := x.client("list-sessions").Run(t.Context()); err != nil {
 			return poll.Continue("%v", err)
 		}
 		return poll.Success()
@@ -55,9 +56,14 @@ func (x *tmux) command(args ...string) child.Command {
 	return child.Command{Path: "tmux", Args: append([]string{"-S", x.socket}, args...), Env: x.env}
 }
 
+// client is a command to the tmux that runs. It starts none.
+func (x *tmux) client(args ...string) child.Command {
+	return x.command(append([]string{"-N"}, args...)...)
+}
+
 func (x *tmux) do(args ...string) string {
 	x.t.Helper()
-	out, err := x.command(args...).Output(x.t.Context())
+	out, err := x.client(args...).Output(x.t.Context())
 	assert.NilError(x.t, err, "tmux %v", args)
 	return string(out)
 }
@@ -72,7 +78,7 @@ func (x *tmux) open(name, dir, line string) {
 // screen is what one sees, with what went by.
 func (x *tmux) screen(name string) string {
 	x.t.Helper()
-	out, err := x.command("capture-pane", "-p", "-J", "-S", "-", "-t", name).Output(x.t.Context())
+	out, err := x.client("capture-pane", "-p", "-J", "-S", "-", "-t", name).Output(x.t.Context())
 	if err != nil {
 		return "(no window)"
 	}
@@ -92,6 +98,17 @@ func (x *tmux) see(name, text string) string {
 	return last
 }
 
+// ends waits until a text is the last on the screen.
+func (x *tmux) ends(name, text string) {
+	x.t.Helper()
+	poll.WaitOn(x.t, func(poll.LogT) poll.Result {
+		if last := x.screen(name); !strings.HasSuffix(last, text) {
+			return poll.Continue("%q is not the last on the screen:\n%s", text, last)
+		}
+		return poll.Success()
+	}, poll.WithTimeout(3*time.Minute), poll.WithDelay(100*time.Millisecond))
+}
+
 // write types a line.
 func (x *tmux) write(name, line string) {
 	x.t.Helper()
@@ -103,7 +120,7 @@ func (x *tmux) write(name, line string) {
 func (x *tmux) closed(name string) {
 	x.t.Helper()
 	poll.WaitOn(x.t, func(poll.LogT) poll.Result {
-		if err := x.command("has-session", "-t", "="+name).Run(x.t.Context()); err != nil {
+		if err := x.client("has-session", "-t", "="+name).Run(x.t.Context()); err != nil {
 			return poll.Success()
 		}
 		return poll.Continue("it is open:\n%s", x.screen(name))

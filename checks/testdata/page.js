@@ -97,6 +97,17 @@ function focused() {
   };
 }
 
+const summaries = () => [...document.querySelectorAll("summary")];
+
+// hurry opens everything before one part and gives that the focus, before anything
+// of it is drawn.
+function hurry(i) {
+  const all = summaries();
+  all.forEach((e, at) => (e.parentElement.open = at < i));
+  all[i].focus();
+  return i;
+}
+
 // unseen lists what can be worked with and never had the focus.
 function unseen() {
   const all = document.querySelectorAll("a[href], summary, [tabindex='0']");

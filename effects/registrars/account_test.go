@@ -18,8 +18,13 @@ import (
 	"fediversity.eu/slipway/targets/report"
 )
 
+// briefly is how long a registrar may take that never does what it should. Its
+// first answer must come within that.
+const briefly = "1s"
+
 func TestWhatARegistrarAnswers(t *testing.T) {
 	every(t, func(t *testing.T, name string) {
+		t.Parallel()
 		trouble := func(status int, when func(n int) bool) func(string, string) int {
 			var mu sync.Mutex
 			n := 0
@@ -40,20 +45,20 @@ func TestWhatARegistrarAnswers(t *testing.T) {
 		})
 		t.Run("rate limits for ever", func(t *testing.T) {
 			s := newScene(t, name)
-			s.variables["REGISTRAR_TIMEOUT"] = "100ms"
+			s.variables["REGISTRAR_TIMEOUT"] = briefly
 			s.registry.Trouble = trouble(429, func(int) bool { return true })
 			s.expect("apply", report.Unknown, "HTTP 429")
 			assert.Assert(t, !s.record.Changed)
 		})
 		t.Run("errors of its own when it reads", func(t *testing.T) {
 			s := newScene(t, name)
-			s.variables["REGISTRAR_TIMEOUT"] = "100ms"
+			s.variables["REGISTRAR_TIMEOUT"] = briefly
 			s.registry.Trouble = trouble(500, func(int) bool { return true })
 			s.expect("plan", report.Unknown, "HTTP 500")
 		})
 		t.Run("nothing", func(t *testing.T) {
 			s := newScene(t, name)
-			s.variables["REGISTRAR_TIMEOUT"] = "100ms"
+			s.variables["REGISTRAR_TIMEOUT"] = briefly
 			s.registry.Trouble = trouble(fake.Hang, func(int) bool { return true })
 			s.expect("plan", report.Unknown, "not available")
 		})
@@ -107,7 +112,7 @@ func TestWhatARegistrarAnswers(t *testing.T) {
 		})
 		t.Run("much later", func(t *testing.T) {
 			s := newScene(t, name)
-			s.variables["REGISTRAR_TIMEOUT"] = "200ms"
+			s.variables["REGISTRAR_TIMEOUT"] = briefly
 			s.registry.Delay = 1 << 30
 			s.expect("apply", report.Unknown, "pending")
 			assert.Assert(t, s.record.Changed)

@@ -61,9 +61,9 @@ func newScene(t *testing.T, registrar string) *scene {
 	api := fake.Start(registrar, s.registry)
 	t.Cleanup(api.Close)
 	s.variables = map[string]string{
-		"DNS_DOMAIN": domain, "REGISTRAR": registrar, "REGISTRAR_TIMEOUT": "5s",
+		"DNS_DOMAIN": domain, "REGISTRAR": registrar, "REGISTRAR_TIMEOUT": "1m",
 		"DELEGATION_NAME_SERVERS": "ns1.example.org 127.0.0.11\nns2 127.0.0.12", "DELEGATION_DNSKEY": key.Data(),
-		"DELEGATION_PORT": fmt.Sprint(servers.Port), "DELEGATION_PARENT": "127.0.0.13", "DELEGATION_TIMEOUT": "5s",
+		"DELEGATION_PORT": fmt.Sprint(servers.Port), "DELEGATION_PARENT": "127.0.0.13", "DELEGATION_TIMEOUT": "1m",
 	}
 	maps.Copy(s.variables, api.Environment)
 	return s

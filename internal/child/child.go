@@ -31,7 +31,7 @@ type Command struct {
 	Dir    string        // its directory; empty means the root, which depends on nobody
 	Stdin  io.Reader     // nil means no input
 	Stdout io.Writer     // nil means discarded; a write that fails ends nothing
-	Stderr io.Writer     // nil means kept for the error only
+	Stderr io.Writer     // nil means kept for the error only; the same as Stdout is written to by one at a time
 	Signal os.Signal     // what asks it to stop; nil means SIGTERM
 	Grace  time.Duration // how long it may take to stop; 0 means DefaultGrace
 	Again  time.Duration // how often it is asked until it stops; 0 means once, for those whom a second request forces
@@ -122,8 +122,7 @@ func (c Command) build(ctx, ended context.Context, words *tail.Tail, left *famil
 		cmd.Dir = "/"
 	}
 	cmd.Stdin = c.Stdin
-	cmd.Stdout = &sink{to: c.Stdout}
-	cmd.Stderr = &sink{to: c.Stderr, also: words}
+	cmd.Stdout, cmd.Stderr = c.sinks(words)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if c.Orphan != 0 {
 		orphaned(cmd.SysProcAttr, c.Orphan)
@@ -197,10 +196,26 @@ func (c Command) failed(started time.Time, words *tail.Tail, code int, err, stop
 	}
 }
 
+// sinks are what takes the child's output and what takes its errors.
+func (c Command) sinks(words *tail.Tail) (out, errs *sink) {
+	out = &sink{mu: new(sync.Mutex), to: c.Stdout}
+	errs = &sink{mu: new(sync.Mutex), to: c.Stderr, also: words}
+	if sameWriter(c.Stdout, c.Stderr) {
+		errs.mu = out.mu
+	}
+	return out, errs
+}
+
+// sameWriter tells whether two writers are one, as for a common buffer.
+func sameWriter(a, b io.Writer) bool {
+	defer func() { _ = recover() }() // of types that can't be compared
+	return a != nil && a == b
+}
+
 // sink hands bytes on and never fails: a reader that went away must not block
 // or kill the child that writes.
 type sink struct {
-	mu     sync.Mutex
+	mu     *sync.Mutex
 	to     io.Writer
 	also   *tail.Tail
 	broken bool

@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -109,6 +111,32 @@ type brokenWriter struct{ writes int }
 func (w *brokenWriter) Write([]byte) (int, error) {
 	w.writes++
 	return 0, errors.New("nobody reads")
+}
+
+func TestOneBufferTakesBoth(t *testing.T) {
+	var both overlapping
+	command := script(`i=0; while [ $i -lt 300 ]; do echo out; echo err >&2; i=$((i+1)); done`)
+	command.Stdout, command.Stderr = &both, &both
+	assert.NilError(t, command.Run(t.Context()))
+	assert.Assert(t, !both.overlapped.Load(), "two wrote at once")
+	assert.Equal(t, both.bytes.Load(), int64(2*300*4))
+}
+
+// overlapping takes its time, and notices when two write to it at once.
+type overlapping struct {
+	busy, overlapped atomic.Bool
+	bytes            atomic.Int64
+}
+
+func (o *overlapping) Write(p []byte) (int, error) {
+	if !o.busy.CompareAndSwap(false, true) {
+		o.overlapped.Store(true)
+		return len(p), nil
+	}
+	defer o.busy.Store(false)
+	runtime.Gosched()
+	o.bytes.Add(int64(len(p)))
+	return len(p), nil
 }
 
 func TestEndedContextStartsNothing(t *testing.T) {

@@ -42,14 +42,14 @@ func TestAnswersThatAreNotBelieved(t *testing.T) {
 	} {
 		url := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, body) })
 		secret := env.NewSecret("secret")
-		in := &openprovider{caller: newCaller("openprovider", Options{Base: url, Limit: time.Second}), token: "token", ids: map[string]int64{}}
+		in := &openprovider{caller: newCaller("openprovider", Options{Base: url, Limit: time.Minute}), token: "token", ids: map[string]int64{}}
 		in.judge = judgeEnvelope
-		unlocked := &inwx{caller: newCaller("inwx", Options{Base: url, Limit: time.Second}), in: true}
+		unlocked := &inwx{caller: newCaller("inwx", Options{Base: url, Limit: time.Minute}), in: true}
 		unlocked.judge = judgeINWX
 		for name, account := range map[string]Account{
-			"gandi": Gandi(GandiKeys{URL: env.URL(url), Token: secret}, fast(time.Second)),
-			"ovh":   OVH(OVHKeys{URL: env.URL(url)}, fast(time.Second)), "porkbun": Porkbun(PorkbunKeys{URL: env.URL(url)}, fast(time.Second)),
-			"transip":      &transIP{caller: newCaller("transip", Options{Base: url, Limit: time.Second}), token: "token"},
+			"gandi": Gandi(GandiKeys{URL: env.URL(url), Token: secret}, fast(time.Minute)),
+			"ovh":   OVH(OVHKeys{URL: env.URL(url)}, fast(time.Minute)), "porkbun": Porkbun(PorkbunKeys{URL: env.URL(url)}, fast(time.Minute)),
+			"transip":      &transIP{caller: newCaller("transip", Options{Base: url, Limit: time.Minute}), token: "token"},
 			"openprovider": in, "inwx": unlocked,
 		} {
 			if name == "gandi" && body == "[]" {
@@ -79,7 +79,7 @@ func TestHowLongIsWaited(t *testing.T) {
 			second.CompareAndSwap(0, int64(time.Since(began)))
 			_, _ = fmt.Fprint(w, "[]")
 		})
-		_, err := Gandi(GandiKeys{URL: env.URL(url)}, fast(10*time.Second)).Read(t.Context(), "example.org")
+		_, err := Gandi(GandiKeys{URL: env.URL(url)}, fast(time.Minute)).Read(t.Context(), "example.org")
 		assert.NilError(t, err)
 		assert.Assert(t, time.Duration(second.Load()) >= time.Second, "it came back after %s", time.Duration(second.Load()))
 	})
@@ -88,7 +88,7 @@ func TestHowLongIsWaited(t *testing.T) {
 			w.Header().Set("Retry-After", "3000")
 			w.WriteHeader(http.StatusTooManyRequests)
 		})
-		_, err := Gandi(GandiKeys{URL: env.URL(url)}, fast(10*time.Second)).Read(t.Context(), "example.org")
+		_, err := Gandi(GandiKeys{URL: env.URL(url)}, fast(time.Minute)).Read(t.Context(), "example.org")
 		failed, ok := errors.AsType[*Error](err)
 		assert.Assert(t, ok && failed.Class == Unavailable && failed.Status == 429, "%v", err)
 	})
@@ -124,7 +124,7 @@ func TestWhetherAChangeWasMade(t *testing.T) {
 				calls.Add(1)
 				c.answer(w, r)
 			})
-			account := Gandi(GandiKeys{URL: env.URL(url)}, fast(50*time.Millisecond))
+			account := Gandi(GandiKeys{URL: env.URL(url)}, fast(time.Minute))
 			err := account.SetServers(t.Context(), want)
 			assert.Equal(t, err == nil, c.name == "taken", "%v", err)
 			assert.Equal(t, account.Changed(), c.changed)
@@ -138,7 +138,7 @@ func TestWhetherAChangeWasMade(t *testing.T) {
 				w.WriteHeader(http.StatusTooManyRequests)
 			}
 		})
-		account := Gandi(GandiKeys{URL: env.URL(url)}, fast(10*time.Second))
+		account := Gandi(GandiKeys{URL: env.URL(url)}, fast(time.Minute))
 		assert.NilError(t, account.SetServers(t.Context(), want))
 		assert.Equal(t, calls.Load(), int64(3), "it was certainly not made, so it is tried again")
 	})
@@ -152,7 +152,7 @@ func TestAnAnswerWithoutEnd(t *testing.T) {
 			}
 		}
 	})
-	_, err := Gandi(GandiKeys{URL: env.URL(url)}, fast(10*time.Second)).Read(t.Context(), "example.org")
+	_, err := Gandi(GandiKeys{URL: env.URL(url)}, fast(time.Minute)).Read(t.Context(), "example.org")
 	assert.ErrorContains(t, err, "the answer has more than")
 }
 

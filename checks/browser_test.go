@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -71,7 +72,7 @@ func newBrowser(t *testing.T) *browser {
 		_ = child.Command{
 			Path: "chromium", Args: append(append([]string{}, quiet...), "--user-data-dir="+profile, "about:blank"),
 			Env:    []string{path, "HOME=" + profile, "TMPDIR=" + profile, "LANG=C.UTF-8", "TZ=UTC"},
-			Stderr: &stderr, Grace: browserStop,
+			Stderr: &stderr, Grace: browserStop, Orphan: syscall.SIGKILL,
 		}.Run(ctx)
 	}()
 	t.Cleanup(func() {

@@ -196,4 +196,9 @@ resource "traces_thing" "thing" {
 	w.sound(n)
 	w.must(nil, "destroy")
 	w.each(0)
+	for _, sockets := range []string{"plugin*", "slipway-*"} {
+		left, err := filepath.Glob(filepath.Join(w.dir, sockets))
+		assert.NilError(t, err)
+		assert.DeepEqual(t, left, []string(nil))
+	}
 }

@@ -95,10 +95,18 @@ func (e *Engine) open(ctx context.Context, d Deployment, dir string, p place, b 
 		if w.sockets, err = os.MkdirTemp("", "slipway-"); err != nil {
 			return nil, fmt.Errorf("make a folder for sockets: %w", err)
 		}
-		if err := os.Symlink(w.sockets, filepath.Join(dir, rundir.Sockets)); err != nil {
+		if err := rundir.Note(dir, w.sockets); err != nil {
 			return nil, fmt.Errorf("note the folder for sockets: %w", err)
 		}
 		w.env["PLUGIN_UNIX_SOCKET_DIR"] = w.sockets
+	}
+	for name, served := range d.Providers {
+		if served.Addr.Network != "unix" {
+			continue
+		}
+		if err := rundir.Note(dir, served.Addr.String); err != nil {
+			return nil, fmt.Errorf("note the socket of the provider %s: %w", name, err)
+		}
 	}
 	if b != nil {
 		maps.Copy(w.env, b.Environment())

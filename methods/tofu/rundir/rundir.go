@@ -206,19 +206,27 @@ func (d *Dir) Kept() string {
 	return ""
 }
 
-// Sockets is, in the folder of a run, a link to a folder of the run's that lies
-// elsewhere: the path of this one is too long for a socket.
-const Sockets = "sockets"
+// elsewhere is how links in the folder of a run begin, to what it has elsewhere.
+const elsewhere = "elsewhere-"
+
+// Note has a later run remove path, which lies outside of the folder of this run, if
+// this one is killed before it does so itself.
+func Note(work, path string) error {
+	return os.Symlink(path, filepath.Join(work, elsewhere+filepath.Base(path)))
+}
 
 // Clear removes what earlier runs and this one left: the state is where it
 // belongs. The events stay where they tell of what is in no state.
 func (d *Dir) Clear(keepEvents bool) error {
 	var faults []error
-	links, _ := filepath.Glob(d.file(filepath.Join("run-*", Sockets)))
+	links, _ := filepath.Glob(d.file(filepath.Join("run-*", elsewhere+"*")))
 	for _, link := range links {
-		folder, err := os.Readlink(link)
+		if filepath.Dir(link) == d.Work() {
+			continue // in use
+		}
+		path, err := os.Readlink(link)
 		if err == nil {
-			err = os.RemoveAll(folder)
+			err = os.RemoveAll(path)
 		}
 		faults = append(faults, err)
 	}

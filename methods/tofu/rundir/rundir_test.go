@@ -120,15 +120,26 @@ func TestVersionsAreFoundNewestFirst(t *testing.T) {
 	assert.NilError(t, d.Close(true))
 }
 
-func TestSocketsOfAKilledRunGo(t *testing.T) {
-	path, sockets := filepath.Join(t.TempDir(), "web"), t.TempDir()
+func TestWhatAKilledRunHadElsewhereGoes(t *testing.T) {
+	path, folder, used := filepath.Join(t.TempDir(), "web"), t.TempDir(), filepath.Join(t.TempDir(), "plugin3")
+	file := filepath.Join(t.TempDir(), "plugin1")
+	for _, socket := range []string{file, filepath.Join(folder, "plugin2"), used} {
+		assert.NilError(t, os.WriteFile(socket, nil, 0o600))
+	}
 	d := open(t, path, "killed")
-	assert.NilError(t, os.Symlink(sockets, filepath.Join(d.Work(), Sockets)))
-	assert.NilError(t, os.WriteFile(filepath.Join(sockets, "plugin1"), nil, 0o600))
+	for _, there := range []string{folder, file, filepath.Join(path, "gone already")} {
+		assert.NilError(t, Note(d.Work(), there))
+	}
 	assert.NilError(t, d.lock.Close())
-	assert.NilError(t, open(t, path, "next").Close(true))
-	_, err := os.Stat(sockets)
-	assert.ErrorIs(t, err, os.ErrNotExist)
+	d = open(t, path, "next")
+	assert.NilError(t, Note(d.Work(), used))
+	assert.NilError(t, d.Close(true))
+	for _, gone := range []string{folder, file} {
+		_, err := os.Stat(gone)
+		assert.ErrorIs(t, err, os.ErrNotExist)
+	}
+	_, err := os.Stat(used)
+	assert.NilError(t, err, "its own run removes it")
 }
 
 func TestUnreadableVersionIsNotNone(t *testing.T) {

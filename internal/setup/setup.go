@@ -78,7 +78,8 @@ func (h host) elsewhere() error {
 		"install them with this system's own package manager")
 }
 
-// missing lists the parts that are not installed, or too old.
+// missing lists the parts that are not installed, or too old. Those that are have no
+// services for us: what runs of them is somebody's.
 func (h host) missing(ctx context.Context) ([]Part, error) {
 	args := []string{"-W", "-f", "${Package} ${db:Status-Status} ${Version}\n"}
 	for _, part := range h.parts {
@@ -98,9 +99,13 @@ func (h host) missing(ctx context.Context) ([]Part, error) {
 	var missing []Part
 	for _, part := range h.parts {
 		version, ok := versions[part.Package]
-		if !ok || !h.atLeast(ctx, version, part.Minimum) {
-			missing = append(missing, part)
+		if ok && h.atLeast(ctx, version, part.Minimum) {
+			continue
 		}
+		if ok {
+			part.Services = nil
+		}
+		missing = append(missing, part)
 	}
 	return missing, nil
 }

@@ -5,6 +5,7 @@ package checks
 import (
 	"bytes"
 	"context"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -41,6 +42,12 @@ var hasVenv = sync.OnceValue(func() bool {
 // runDNS runs a verb of the effect as a program would.
 func runDNS(t *testing.T, group groups.Group, verb string, sets ...map[string]string) effectRun {
 	t.Helper()
+	return watchDNS(t, io.Discard, group, verb, sets...)
+}
+
+// watchDNS runs a verb, and has a reader see what it prints when it does.
+func watchDNS(t *testing.T, reader io.Writer, group groups.Group, verb string, sets ...map[string]string) effectRun {
+	t.Helper()
 	if !hasVenv() {
 		t.Skip("missing part: python3-venv")
 	}
@@ -65,7 +72,7 @@ func runDNS(t *testing.T, group groups.Group, verb string, sets ...map[string]st
 			return &report.Fault{Code: report.Usage, What: "check the coordinates", Why: err}
 		}
 		return effect.Run(t.Context(), &task.Run{
-			Program: r.record.Program, Environment: environment, Log: report.NewLog(report.Plain(&log)), Out: &out, Record: r.record,
+			Program: r.record.Program, Environment: environment, Log: report.NewLog(report.Plain(&log)), Out: io.MultiWriter(&out, reader), Record: r.record,
 		})
 	}()
 	r.took = time.Since(began)

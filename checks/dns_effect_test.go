@@ -236,6 +236,33 @@ func TestDNSRoundTrip(t *testing.T) {
 	}
 }
 
+// TestDNSZonesThatOctoDNSNamesItself has an international domain, whose files
+// OctoDNS names in its own alphabet, and a reverse zone of RFC 2317, whose name
+// holds what separates folders.
+func TestDNSZonesThatOctoDNSNamesItself(t *testing.T) {
+	const domain, reverse = "xn--bcher-kva.example.", "0/25.2.0.192.in-addr.arpa."
+	group := groups.Group{
+		Name: "odd", Machines: []groups.Machine{{Name: "web", Addresses: []string{"192.0.2.7"}}},
+		Zones: []groups.Zone{{}, {Name: reverse, Records: []groups.Record{{Name: "7", Type: "PTR", Values: []string{"web." + domain}}}}},
+	}
+	own := map[string]string{"DNS_DOMAIN": strings.TrimSuffix(domain, "."), "DNS_NEW_ZONES": domain + "," + reverse}
+	for _, k := range kindsOfServers {
+		t.Run(k.name, func(t *testing.T) {
+			s := newNameServer(t, k.name, domain, reverse)
+			assert.Equal(t, runDNS(t, group, "validate", s.vars, own).code, report.Healthy)
+			assert.Equal(t, runDNS(t, group, "apply", s.vars, own).code, report.Healthy)
+			assert.DeepEqual(t, s.ask("web."+domain, "A"), []string{"web." + domain + " 3600 IN A 192.0.2.7"})
+			assert.DeepEqual(t, s.ask("7."+reverse, "PTR"), []string{"7." + reverse + " 3600 IN PTR web." + domain})
+			assert.Assert(t, !runDNS(t, group, "apply", s.vars, own).record.Changed)
+			dump := runDNS(t, group, "dump", s.vars, own)
+			assert.Equal(t, dump.code, report.Healthy)
+			for _, want := range []string{"# " + domain + "\n", "value: 192.0.2.7", "# " + reverse + "\n", "web." + domain} {
+				assert.Check(t, cmp.Contains(dump.out, want))
+			}
+		})
+	}
+}
+
 // shortened is as much of a text as a log is to hold.
 func shortened(text string) string {
 	const most = 4000

@@ -192,6 +192,31 @@ func TestForceIsForNameServersAlone(t *testing.T) {
 	}
 }
 
+// TestDumpFindsItsFile has an octodns-dump that calls its files as the real one does,
+// and makes no folder but the one that it is told.
+func TestDumpFindsItsFile(t *testing.T) {
+	for name, file := range map[string]string{
+		"example.org.":               "example.org.yaml",
+		"xn--bcher-kva.example.":     "bücher.example.yaml",
+		"0/25.2.0.192.in-addr.arpa.": "0/25.2.0.192.in-addr.arpa.yaml",
+	} {
+		f := newFake(t)
+		assert.NilError(t, os.WriteFile(f.dir.Join("octodns-dump"), []byte(`#!/bin/sh
+test "$5" = --output-dir && test "$7 $8" = "`+name+` live" && echo held > "$6/`+file+`"
+`), 0o700))
+		w := f.workspace(nil)
+		for number := range 2 {
+			text, err := w.dump(t.Context(), number, zone{name: name})
+			assert.NilError(t, err, name)
+			assert.Equal(t, text, "held\n")
+		}
+	}
+	f := newFake(t)
+	assert.NilError(t, os.WriteFile(f.dir.Join("octodns-dump"), []byte("#!/bin/sh\n"), 0o700))
+	_, err := f.workspace(nil).dump(t.Context(), 0, zone{name: "example.org."})
+	assert.ErrorContains(t, err, "read the dump of example.org.: OctoDNS wrote 0 files for it")
+}
+
 func TestAnInterruptionIsOne(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(&report.Interruption{Signal: syscall.SIGTERM})

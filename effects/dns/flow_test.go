@@ -229,23 +229,36 @@ func TestAnInterruptionIsOne(t *testing.T) {
 
 func TestFailuresAreToldApart(t *testing.T) {
 	for said, want := range map[string]report.Code{
-		"octodns_bind.AxfrSourceZoneTransferFailed: Unable to Perform Zone Transfer: The peer didn't like the signature we sent": report.Refused,
-		"octodns_bind.AxfrSourceZoneTransferFailed: Unable to Perform Zone Transfer: The peer didn't know the key we used":       report.Refused,
-		"octodns_bind.AxfrSourceZoneTransferFailed: Unable to Perform Zone Transfer: Zone transfer error: NOTAUTH":               report.Refused,
-		"Exception: PowerDNS unauthorized host=127.0.0.1":                                                                        report.Refused,
-		"octodns_desec.DesecAPIUnauthorized: Unauthorized":                                                                       report.Refused,
-		"ConnectionRefusedError: [Errno 111] Connection refused":                                                                 report.Unknown,
-		"dns.exception.Timeout: The DNS operation timed out.":                                                                    report.Unknown,
-		"socket.gaierror: [Errno -2] Name or service not known":                                                                  report.Unknown,
-		"requests.exceptions.ConnectionError: HTTPSConnectionPool: Max retries exceeded":                                         report.Unknown,
-		"octodns.provider.SupportsException: live: TLSA records not supported for _443._tcp.a":                                   report.Refused,
-		"octodns.manager.ManagerException: Incorrect provider config for live, config.json, line 1":                              report.Usage,
-		"KeyError: 'something that nobody expected'":                                                                             report.Failed,
-		"nothing that looks like a traceback":                                                                                    report.Failed,
+		"octodns_bind.AxfrSourceZoneTransferFailed: Unable to Perform Zone Transfer: The peer didn't like the signature we sent":      report.Refused,
+		"octodns_bind.AxfrSourceZoneTransferFailed: Unable to Perform Zone Transfer: The peer didn't know the key we used":            report.Refused,
+		"octodns_bind.AxfrSourceZoneTransferFailed: Unable to Perform Zone Transfer: Zone transfer error: NOTAUTH":                    report.Refused,
+		"Exception: PowerDNS unauthorized host=127.0.0.1":                                                                             report.Refused,
+		"octodns_desec.DesecAPIUnauthorized: Unauthorized":                                                                            report.Refused,
+		"ConnectionRefusedError: [Errno 111] Connection refused":                                                                      report.Unknown,
+		"dns.exception.Timeout: The DNS operation timed out.":                                                                         report.Unknown,
+		"socket.gaierror: [Errno -2] Name or service not known":                                                                       report.Unknown,
+		"octodns_bind.AxfrSourceZoneTransferFailed: Unable to Perform Zone Transfer: [Errno -3] Temporary failure in name resolution": report.Unknown,
+		"octodns_bind.AxfrSourceZoneTransferFailed: Unable to Perform Zone Transfer: [Errno -5] No address associated with hostname":  report.Unknown,
+		"OSError: [Errno 100] Network is down":                                                                                        report.Unknown,
+		"OSError: [Errno 101] Network is unreachable":                                                                                 report.Unknown,
+		"TimeoutError: [Errno 110] Connection timed out":                                                                              report.Unknown,
+		"OSError: [Errno 112] Host is down":                                                                                           report.Unknown,
+		"OSError: [Errno 113] No route to host":                                                                                       report.Unknown,
+		"BrokenPipeError: [Errno 32] Broken pipe":                                                                                     report.Unknown,
+		"ConnectionAbortedError: [Errno 103] Software caused connection abort":                                                        report.Unknown,
+		"OSError: [Errno 28] No space left on device":                                                                                 report.Refused,
+		"OSError: [Errno 122] Disk quota exceeded":                                                                                    report.Refused,
+		"OSError: [Errno 5] Input/output error":                                                                                       report.Failed,
+		"OSError: [Errno 24] Too many open files":                                                                                     report.Failed,
+		"requests.exceptions.ConnectionError: HTTPSConnectionPool: Max retries exceeded":                                              report.Unknown,
+		"octodns.provider.SupportsException: live: TLSA records not supported for _443._tcp.a":                                        report.Refused,
+		"octodns.manager.ManagerException: Incorrect provider config for live, config.json, line 1":                                   report.Usage,
+		"KeyError: 'something that nobody expected'":                                                                                  report.Failed,
+		"nothing that looks like a traceback":                                                                                         report.Failed,
 	} {
 		f := newFake(t, "echo 'Traceback (most recent call last):' >&2; cat >&2 <<'END'\n"+said+"\nEND\nexit 1\n")
 		_, err := f.workspace(nil).run(t.Context(), "sync")
-		assert.Equal(t, report.CodeOf(err), want, said)
+		assert.Check(t, cmp.Equal(report.CodeOf(err), want), said)
 	}
 }
 

@@ -5,6 +5,7 @@ package checks
 import (
 	"bytes"
 	"context"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -41,6 +42,12 @@ var hasVenv = sync.OnceValue(func() bool {
 // runDNS runs a verb of the effect as a program would.
 func runDNS(t *testing.T, group groups.Group, verb string, sets ...map[string]string) effectRun {
 	t.Helper()
+	return watchDNS(t, io.Discard, group, verb, sets...)
+}
+
+// watchDNS runs a verb, and has a reader see what it prints when it does.
+func watchDNS(t *testing.T, reader io.Writer, group groups.Group, verb string, sets ...map[string]string) effectRun {
+	t.Helper()
 	if !hasVenv() {
 		t.Skip("missing part: python3-venv")
 	}
@@ -65,7 +72,7 @@ func runDNS(t *testing.T, group groups.Group, verb string, sets ...map[string]st
 			return &report.Fault{Code: report.Usage, What: "check the coordinates", Why: err}
 		}
 		return effect.Run(t.Context(), &task.Run{
-			Program: r.record.Program, Environment: environment, Log: report.NewLog(report.Plain(&log)), Out: &out, Record: r.record,
+			Program: r.record.Program, Environment: environment, Log: report.NewLog(report.Plain(&log)), Out: io.MultiWriter(&out, reader), Record: r.record,
 		})
 	}()
 	r.took = time.Since(began)
@@ -225,6 +232,33 @@ func TestDNSRoundTrip(t *testing.T) {
 			assert.Equal(t, again.code, report.Healthy)
 			assert.Assert(t, !again.record.Changed && again.out == "", "a second run changes nothing")
 			assert.Equal(t, s.serial("example.org."), serial)
+		})
+	}
+}
+
+// TestDNSZonesThatOctoDNSNamesItself has an international domain, whose files
+// OctoDNS names in its own alphabet, and a reverse zone of RFC 2317, whose name
+// holds what separates folders.
+func TestDNSZonesThatOctoDNSNamesItself(t *testing.T) {
+	const domain, reverse = "xn--bcher-kva.example.", "0/25.2.0.192.in-addr.arpa."
+	group := groups.Group{
+		Name: "odd", Machines: []groups.Machine{{Name: "web", Addresses: []string{"192.0.2.7"}}},
+		Zones: []groups.Zone{{}, {Name: reverse, Records: []groups.Record{{Name: "7", Type: "PTR", Values: []string{"web." + domain}}}}},
+	}
+	own := map[string]string{"DNS_DOMAIN": strings.TrimSuffix(domain, "."), "DNS_NEW_ZONES": domain + "," + reverse}
+	for _, k := range kindsOfServers {
+		t.Run(k.name, func(t *testing.T) {
+			s := newNameServer(t, k.name, domain, reverse)
+			assert.Equal(t, runDNS(t, group, "validate", s.vars, own).code, report.Healthy)
+			assert.Equal(t, runDNS(t, group, "apply", s.vars, own).code, report.Healthy)
+			assert.DeepEqual(t, s.ask("web."+domain, "A"), []string{"web." + domain + " 3600 IN A 192.0.2.7"})
+			assert.DeepEqual(t, s.ask("7."+reverse, "PTR"), []string{"7." + reverse + " 3600 IN PTR web." + domain})
+			assert.Assert(t, !runDNS(t, group, "apply", s.vars, own).record.Changed)
+			dump := runDNS(t, group, "dump", s.vars, own)
+			assert.Equal(t, dump.code, report.Healthy)
+			for _, want := range []string{"# " + domain + "\n", "value: 192.0.2.7", "# " + reverse + "\n", "web." + domain} {
+				assert.Check(t, cmp.Contains(dump.out, want))
+			}
 		})
 	}
 }

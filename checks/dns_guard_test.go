@@ -85,6 +85,35 @@ func TestDNSDrift(t *testing.T) {
 	}
 }
 
+// colleague does something else with a zone as soon as a plan for it is shown.
+type colleague func()
+
+func (c colleague) Write(text []byte) (int, error) {
+	c()
+	return len(text), nil
+}
+
+func TestDNSSomebodyElseIsFaster(t *testing.T) {
+	for _, k := range kindsOfServers {
+		t.Run(k.name, func(t *testing.T) {
+			s, group, at := filled(t, k.name, 4)
+			s.set(zoneName, "m1.example.org.", "A")
+			var serial string
+			r := watchDNS(t, colleague(func() {
+				s.set(zoneName, "m2.example.org.", "A", "203.0.113.66")
+				serial = s.serial(zoneName)
+			}), group, "apply", s.vars, at)
+			assert.Equal(t, r.code, report.Busy)
+			assert.ErrorContains(t, r.err, "changed by somebody else in the meantime")
+			assert.Assert(t, cmp.Contains(hinted(r), "run it again"))
+			assert.Assert(t, !r.record.Changed)
+			assert.Equal(t, s.serial(zoneName), serial, "nothing was changed")
+			assert.Equal(t, runDNS(t, group, "apply", s.vars, at).code, report.Healthy)
+			assert.DeepEqual(t, s.ask("m2.example.org.", "A"), []string{"m2.example.org. 3600 IN A 192.0.2.2"})
+		})
+	}
+}
+
 func TestDNSRefusals(t *testing.T) {
 	for _, k := range kindsOfServers {
 		t.Run(k.name, func(t *testing.T) {

@@ -76,6 +76,11 @@ func settled(ctx context.Context, run *task.Run, w *workspace, zones []zone) err
 // broken says what came of a change that failed: whether anything was changed
 // shows only on the servers.
 func broken(ctx context.Context, run *task.Run, w *workspace, zones []zone, before changes, cause error) error {
+	if report.CodeOf(cause) == report.Busy {
+		// OctoDNS compares plans before it changes anything, and another look would
+		// show what somebody else has done as if it were ours.
+		return cause
+	}
 	if ctx.Err() != nil {
 		run.Record.Changed = true // as far as anybody knows
 		return cause

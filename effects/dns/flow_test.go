@@ -123,7 +123,7 @@ func TestApply(t *testing.T) {
 		{"a change of which a part is refused", []string{looks(sum, creates), fails, looks(strings.Repeat("f", 64), creates)}, report.Failed, "only some of it was changed", true},
 		{"a change that fails after all was done", []string{looks(sum, creates), fails, looks("", "")}, report.Failed, "the servers hold everything", true},
 		{"a change in which contact is lost", []string{looks(sum, creates), down, down}, report.Unknown, "what came of it can't be seen", true},
-		{"somebody else is faster", []string{looks(sum, creates), "echo 'octodns.manager.ManagerException: checksum=a does not match computed=b' >&2; exit 1", looks(sum, creates)}, report.Busy, "changed by somebody else", false},
+		{"somebody else is faster", []string{looks(sum, creates), "echo 'octodns.manager.ManagerException: checksum=a does not match computed=b' >&2; exit 1"}, report.Busy, "changed by somebody else", false},
 		{"contact is lost after the change", []string{looks(sum, creates), "", down}, report.Unknown, "look at the zones again", true},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -192,6 +192,31 @@ func TestForceIsForNameServersAlone(t *testing.T) {
 	}
 }
 
+// TestDumpFindsItsFile has an octodns-dump that calls its files as the real one does,
+// and makes no folder but the one that it is told.
+func TestDumpFindsItsFile(t *testing.T) {
+	for name, file := range map[string]string{
+		"example.org.":               "example.org.yaml",
+		"xn--bcher-kva.example.":     "bücher.example.yaml",
+		"0/25.2.0.192.in-addr.arpa.": "0/25.2.0.192.in-addr.arpa.yaml",
+	} {
+		f := newFake(t)
+		assert.NilError(t, os.WriteFile(f.dir.Join("octodns-dump"), []byte(`#!/bin/sh
+test "$5" = --output-dir && test "$7 $8" = "`+name+` live" && echo held > "$6/`+file+`"
+`), 0o700))
+		w := f.workspace(nil)
+		for number := range 2 {
+			text, err := w.dump(t.Context(), number, zone{name: name})
+			assert.NilError(t, err, name)
+			assert.Equal(t, text, "held\n")
+		}
+	}
+	f := newFake(t)
+	assert.NilError(t, os.WriteFile(f.dir.Join("octodns-dump"), []byte("#!/bin/sh\n"), 0o700))
+	_, err := f.workspace(nil).dump(t.Context(), 0, zone{name: "example.org."})
+	assert.ErrorContains(t, err, "read the dump of example.org.: OctoDNS wrote 0 files for it")
+}
+
 func TestAnInterruptionIsOne(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(&report.Interruption{Signal: syscall.SIGTERM})
@@ -204,23 +229,36 @@ func TestAnInterruptionIsOne(t *testing.T) {
 
 func TestFailuresAreToldApart(t *testing.T) {
 	for said, want := range map[string]report.Code{
-		"octodns_bind.AxfrSourceZoneTransferFailed: Unable to Perform Zone Transfer: The peer didn't like the signature we sent": report.Refused,
-		"octodns_bind.AxfrSourceZoneTransferFailed: Unable to Perform Zone Transfer: The peer didn't know the key we used":       report.Refused,
-		"octodns_bind.AxfrSourceZoneTransferFailed: Unable to Perform Zone Transfer: Zone transfer error: NOTAUTH":               report.Refused,
-		"Exception: PowerDNS unauthorized host=127.0.0.1":                                                                        report.Refused,
-		"octodns_desec.DesecAPIUnauthorized: Unauthorized":                                                                       report.Refused,
-		"ConnectionRefusedError: [Errno 111] Connection refused":                                                                 report.Unknown,
-		"dns.exception.Timeout: The DNS operation timed out.":                                                                    report.Unknown,
-		"socket.gaierror: [Errno -2] Name or service not known":                                                                  report.Unknown,
-		"requests.exceptions.ConnectionError: HTTPSConnectionPool: Max retries exceeded":                                         report.Unknown,
-		"octodns.provider.SupportsException: live: TLSA records not supported for _443._tcp.a":                                   report.Refused,
-		"octodns.manager.ManagerException: Incorrect provider config for live, config.json, line 1":                              report.Usage,
-		"KeyError: 'something that nobody expected'":                                                                             report.Failed,
-		"nothing that looks like a traceback":                                                                                    report.Failed,
+		"octodns_bind.AxfrSourceZoneTransferFailed: Unable to Perform Zone Transfer: The peer didn't like the signature we sent":      report.Refused,
+		"octodns_bind.AxfrSourceZoneTransferFailed: Unable to Perform Zone Transfer: The peer didn't know the key we used":            report.Refused,
+		"octodns_bind.AxfrSourceZoneTransferFailed: Unable to Perform Zone Transfer: Zone transfer error: NOTAUTH":                    report.Refused,
+		"Exception: PowerDNS unauthorized host=127.0.0.1":                                                                             report.Refused,
+		"octodns_desec.DesecAPIUnauthorized: Unauthorized":                                                                            report.Refused,
+		"ConnectionRefusedError: [Errno 111] Connection refused":                                                                      report.Unknown,
+		"dns.exception.Timeout: The DNS operation timed out.":                                                                         report.Unknown,
+		"socket.gaierror: [Errno -2] Name or service not known":                                                                       report.Unknown,
+		"octodns_bind.AxfrSourceZoneTransferFailed: Unable to Perform Zone Transfer: [Errno -3] Temporary failure in name resolution": report.Unknown,
+		"octodns_bind.AxfrSourceZoneTransferFailed: Unable to Perform Zone Transfer: [Errno -5] No address associated with hostname":  report.Unknown,
+		"OSError: [Errno 100] Network is down":                                                                                        report.Unknown,
+		"OSError: [Errno 101] Network is unreachable":                                                                                 report.Unknown,
+		"TimeoutError: [Errno 110] Connection timed out":                                                                              report.Unknown,
+		"OSError: [Errno 112] Host is down":                                                                                           report.Unknown,
+		"OSError: [Errno 113] No route to host":                                                                                       report.Unknown,
+		"BrokenPipeError: [Errno 32] Broken pipe":                                                                                     report.Unknown,
+		"ConnectionAbortedError: [Errno 103] Software caused connection abort":                                                        report.Unknown,
+		"OSError: [Errno 28] No space left on device":                                                                                 report.Refused,
+		"OSError: [Errno 122] Disk quota exceeded":                                                                                    report.Refused,
+		"OSError: [Errno 5] Input/output error":                                                                                       report.Failed,
+		"OSError: [Errno 24] Too many open files":                                                                                     report.Failed,
+		"requests.exceptions.ConnectionError: HTTPSConnectionPool: Max retries exceeded":                                              report.Unknown,
+		"octodns.provider.SupportsException: live: TLSA records not supported for _443._tcp.a":                                        report.Refused,
+		"octodns.manager.ManagerException: Incorrect provider config for live, config.json, line 1":                                   report.Usage,
+		"KeyError: 'something that nobody expected'":                                                                                  report.Failed,
+		"nothing that looks like a traceback":                                                                                         report.Failed,
 	} {
 		f := newFake(t, "echo 'Traceback (most recent call last):' >&2; cat >&2 <<'END'\n"+said+"\nEND\nexit 1\n")
 		_, err := f.workspace(nil).run(t.Context(), "sync")
-		assert.Equal(t, report.CodeOf(err), want, said)
+		assert.Check(t, cmp.Equal(report.CodeOf(err), want), said)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -67,17 +69,41 @@ func (d *dump) Run(ctx context.Context, run *task.Run) error {
 		return err
 	}
 	defer w.Close()
-	for _, z := range zones {
-		if _, err := w.run(ctx, "dump", "--lenient", "--quiet", "--output-dir", w.path("dump"), z.name, live); err != nil {
+	for i, z := range zones {
+		text, err := w.dump(ctx, i, z)
+		if err != nil {
 			return err
 		}
-		text, err := os.ReadFile(w.path("dump/" + z.name + "yaml"))
-		if err != nil {
-			return fmt.Errorf("read the dump of %s: %w", z.name, err)
-		}
-		if _, err := io.WriteString(run.Out, "# "+z.name+"\n"+string(text)); err != nil {
+		if _, err := io.WriteString(run.Out, "# "+z.name+"\n"+text); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// dump gives what the servers hold of a zone, the one with some number. OctoDNS
+// calls the file after the zone, an international one in its own alphabet, and makes
+// no folder for what stands before a slash in it (RFC 2317): so each zone has its
+// own folder, in which there is but that file.
+func (w *workspace) dump(ctx context.Context, number int, z zone) (string, error) {
+	within := w.path(filepath.Join("dump", strconv.Itoa(number)))
+	dir := filepath.Dir(filepath.Join(within, z.name+"yaml"))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", report.Refuse("dump "+z.name, err, "TMPDIR names a folder that can be written to")
+	}
+	if _, err := w.run(ctx, "dump", "--lenient", "--quiet", "--output-dir", within, z.name, live); err != nil {
+		return "", err
+	}
+	files, err := os.ReadDir(dir)
+	if err == nil && len(files) != 1 {
+		err = fmt.Errorf("OctoDNS wrote %d files for it", len(files))
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the dump of %s: %w", z.name, err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, files[0].Name()))
+	if err != nil {
+		return "", fmt.Errorf("read the dump of %s: %w", z.name, err)
+	}
+	return string(text), nil
 }

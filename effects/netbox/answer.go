@@ -43,6 +43,10 @@ func (e *answerError) passing() bool {
 	return e.status == http.StatusTooManyRequests || e.status >= 500
 }
 
+// untaken tells whether nothing can have been done: there were too many requests (RFC
+// 6585, 4).
+func (e *answerError) untaken() bool { return e.status == http.StatusTooManyRequests }
+
 // Error says what was asked, and all that NetBox said.
 func (e *answerError) Error() string {
 	text := fmt.Sprintf("%s %s: %d %s", e.method, e.path, e.status, http.StatusText(e.status))

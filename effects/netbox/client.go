@@ -24,7 +24,8 @@ const (
 	attemptLimit = 2 * time.Minute        // of one request; bulk ones take their time
 	retryLimit   = 6 * time.Minute        // of one request with its repetitions
 	retryPause   = 250 * time.Millisecond // before the second try; each further one is twice as long
-	attempts     = 5
+	longestPause = 16 * time.Second       // unless NetBox asks for a longer one
+	attempts     = 5                      // of what NetBox may have done
 	largestBody  = 128 << 20
 	atOnce       = 4 // requests under way at the same time
 )
@@ -34,6 +35,7 @@ type client struct {
 	base    string // without a slash at its end
 	token   env.Secret
 	http    *http.Client
+	pause   time.Duration // retryPause
 	slots   chan struct{}
 	version version
 	mu      sync.Mutex // guards version
@@ -57,7 +59,7 @@ func newClient(address string, token env.Secret, certificates string) (*client, 
 		ForceAttemptHTTP2: true,
 	}
 	return &client{
-		base: base, token: token, slots: make(chan struct{}, atOnce),
+		base: base, token: token, pause: retryPause, slots: make(chan struct{}, atOnce),
 		http: &http.Client{
 			Transport: transport, Timeout: attemptLimit,
 			// A redirected POST arrives as a GET, and the token might go elsewhere.
@@ -83,7 +85,7 @@ func (c *client) get(ctx context.Context, path string, query url.Values, result 
 
 // do sends a request and decodes the answer into result, unless that is nil. What
 // changes nothing when it is done twice is repeated where NetBox is busy or out of
-// order. An answer that is not a success is an *answerError.
+// order, and anything where it was not taken for there being too many. An answer that is not a success is an *answerError.
 func (c *client) do(ctx context.Context, method, path string, query url.Values, body, result any) error {
 	select {
 	case c.slots <- struct{}{}:
@@ -98,10 +100,10 @@ func (c *client) do(ctx context.Context, method, path string, query url.Values, 
 			return fmt.Errorf("encode %s: %w", path, err)
 		}
 	}
-	tries := 0
+	tries, pause := 0, c.pause
 	var notBefore time.Time
 	var last error
-	waiting := wait.For{What: "NetBox to take " + method + " " + path, Limit: retryLimit, Interval: retryPause}
+	waiting := wait.For{What: "NetBox to take " + method + " " + path, Limit: retryLimit, Interval: c.pause}
 	err := waiting.Until(ctx, func(try context.Context) error {
 		if last != nil && time.Now().Before(notBefore) {
 			return last
@@ -112,11 +114,12 @@ func (c *client) do(ctx context.Context, method, path string, query url.Values, 
 			return wait.Stop(context.Cause(ctx))
 		}
 		var answer *answerError
-		if last == nil || method == http.MethodPost || tries == attempts ||
-			!errors.As(last, &answer) || !answer.passing() {
+		if last == nil || !errors.As(last, &answer) || !answer.passing() || answer.after > retryLimit ||
+			!answer.untaken() && (method == http.MethodPost || tries >= attempts) {
 			return wait.Stop(last)
 		}
-		notBefore = time.Now().Add(max(answer.after, retryPause<<(tries-1)))
+		notBefore = time.Now().Add(max(answer.after, pause))
+		pause = min(2*pause, longestPause)
 		return last
 	})
 	if err != nil && last != nil && ctx.Err() == nil {

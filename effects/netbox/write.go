@@ -110,7 +110,7 @@ func (w *writer) delete(ctx context.Context, k *kind, objects []leftover) error 
 func (w *writer) send(ctx context.Context, method string, k *kind, body, result any) error {
 	err := w.do(ctx, method, k.path, nil, body, result)
 	var answer *answerError
-	if err == nil || !errors.As(err, &answer) || answer.passing() {
+	if err == nil || !errors.As(err, &answer) || answer.passing() && !answer.untaken() {
 		w.touched()
 	}
 	return err

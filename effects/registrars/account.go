@@ -22,7 +22,9 @@ type access struct {
 	limits     AccountKeys
 	asking     AskKeys
 	accounts   []named
-	pause      time.Duration // 0 means accountPause
+	opened     map[string]account.Account // by registrar
+	pause      time.Duration              // 0 means accountPause
+	now        func() time.Time           // nil means time.Now
 }
 
 // named are the credentials for one registrar.
@@ -114,9 +116,17 @@ func checkAddress(text string) error {
 	return fmt.Errorf("%s: credentials go only over https", text)
 }
 
-// open opens the account for a delegation.
+// open opens the account for a delegation, or gives the one that is open: logging in
+// once for each domain may be refused, and a one-time password serves once.
 func (a *access) open(w wanted) account.Account {
-	return a.credentials(w.registrar.name).open(account.Options{Limit: time.Duration(a.limits.Limit), Pause: a.pause})
+	name := w.registrar.name
+	if a.opened[name] == nil {
+		if a.opened == nil {
+			a.opened = map[string]account.Account{}
+		}
+		a.opened[name] = a.credentials(name).open(account.Options{Limit: time.Duration(a.limits.Limit), Pause: a.pause, Now: a.now})
+	}
+	return a.opened[name]
 }
 
 // each does something for every delegation, whatever comes of the others, and says

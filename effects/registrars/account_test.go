@@ -212,8 +212,48 @@ func TestCredentialsAreChecked(t *testing.T) {
 		s.variables["INWX_TOTP_SECRET"] = "0189 is not base32"
 		s.expect("apply", report.Usage, "INWX_TOTP_SECRET is not base32")
 		delete(s.variables, "INWX_TOTP_SECRET")
-		s.expect("apply", report.Refused, "the account has one-time passwords")
+		s.expect("apply", report.Refused, "the account has one-time passwords, and INWX_TOTP_SECRET is missing")
 	})
+}
+
+func TestAOneTimePasswordServesOnce(t *testing.T) {
+	t.Run("for all domains of a run", func(t *testing.T) {
+		s := newScene(t, "inwx")
+		s.registry.Others = []*fake.Registry{fake.NewRegistry("example.net", "a.other.net")}
+		s.group.Delegations = append(s.group.Delegations, groups.Delegation{Domain: "example.net", NameServers: []groups.NameServer{{Name: "a.other.net"}}, Unsigned: true})
+		for _, verb := range []string{"plan", "apply", "plan"} {
+			began := s.clock.Load()
+			s.expect(verb, report.Healthy, "")
+			assert.Assert(t, s.clock.Load() < began+60, "nobody waited for another one")
+		}
+		assert.Assert(t, len(s.registry.Writes()) > 0)
+		assert.Equal(t, len(s.registry.Others[0].Writes()), 0)
+	})
+	t.Run("so that the next run waits for another", func(t *testing.T) {
+		s := newScene(t, "inwx")
+		s.expect("plan", report.Healthy, "")
+		s.hasty = true
+		s.expect("apply", report.Healthy, "")
+		s.expect("plan", report.Healthy, "")
+	})
+	t.Run("but a wrong secret is one", func(t *testing.T) {
+		s := newScene(t, "inwx")
+		s.variables["INWX_TOTP_SECRET"] = "MFRGGZDFMZTWQ2LK"
+		s.expect("apply", report.Refused, "account.unlock: denied")
+		assert.Assert(t, !s.record.Changed)
+	})
+}
+
+// TestAChangeIsOfItsDomain has one account for two domains: that the first was
+// changed says nothing of the second.
+func TestAChangeIsOfItsDomain(t *testing.T) {
+	s := newScene(t, "inwx")
+	s.group.Delegations = append(s.group.Delegations, groups.Delegation{Domain: "example.net", NameServers: []groups.NameServer{{Name: "a.other.net"}}, Unsigned: true})
+	err := s.run("apply")
+	assert.Equal(t, report.CodeOf(err), report.Failed, "for the run as a whole: %v", err)
+	assert.ErrorContains(t, err, "1 of 2 domains")
+	assert.ErrorContains(t, err, "inwx: domain.info: not there")
+	assert.Assert(t, s.record.Changed)
 }
 
 func TestRegistrarsThatHaveTheirLimits(t *testing.T) {

@@ -24,9 +24,11 @@ func (a *apply) Run(ctx context.Context, run *task.Run) error {
 	}
 	return each(run, list, func(w wanted) error {
 		c := &change{apply: a, run: run, account: a.open(w), wanted: w, want: w.stated()}
+		before := c.account.Changes()
 		err := c.do(ctx)
-		run.Record.Changed = run.Record.Changed || c.account.Changed()
-		return classify(ctx, err, "delegate "+w.Domain, c.account.Changed())
+		changed := c.account.Changes() > before // of this domain; others have the same account
+		run.Record.Changed = run.Record.Changed || changed
+		return classify(ctx, err, "delegate "+w.Domain, changed)
 	})
 }
 

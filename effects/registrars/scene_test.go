@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,7 +33,12 @@ type scene struct {
 	heard     func(text string) // what a run says, as it does
 	out       bytes.Buffer
 	record    *report.Record
+	clock     atomic.Int64 // of one-time passwords, in seconds: every look takes one, and a run begins in a new half minute
+	hasty     bool         // but a hasty one does not
 }
+
+// now looks at the clock.
+func (s *scene) now() time.Time { return time.Unix(s.clock.Add(1), 0) }
 
 // Take takes what a run says.
 func (s *scene) Take(e report.Event) {
@@ -55,6 +61,7 @@ func newScene(t *testing.T, registrar string) *scene {
 		second: &fake.Zone{Domain: domain, Servers: names, Keys: []*fake.SigningKey{key}},
 		group:  groups.Group{Name: "operator", Delegations: []groups.Delegation{{}}},
 	}
+	s.registry.Now = s.now
 	servers, err := fake.Serve(map[string]dns.Handler{"127.0.0.11": s.first, "127.0.0.12": s.second, "127.0.0.13": fake.Parent{Registry: s.registry}})
 	assert.NilError(t, err)
 	t.Cleanup(servers.Close)
@@ -77,12 +84,15 @@ func (s *scene) run(verb string) error {
 
 func (s *scene) runContext(ctx context.Context, verb string) error {
 	s.t.Helper()
+	if !s.hasty {
+		s.clock.Store((s.clock.Load()/30 + 1) * 30)
+	}
 	made := New().Task(s.group, verb)
 	switch verb := made.(type) {
 	case *apply:
-		verb.pause = 5 * time.Millisecond
+		verb.pause, verb.now = 5*time.Millisecond, s.now
 	case *plan:
-		verb.pause = 5 * time.Millisecond
+		verb.pause, verb.now = 5*time.Millisecond, s.now
 	case *verify:
 		verb.pause = 20 * time.Millisecond
 	}

@@ -60,6 +60,7 @@ var tests = []test{
 	{"an interrupted run is finished by the next", interrupted, false},
 	{"a NetBox that is busy is asked again", asksAgain, false},
 	{"a write that got no answer is not done twice", writesOnce, false},
+	{"a write that was not taken is done again", writesAgain, false},
 	{"a look that fails is unknown", looksFail, false},
 }
 

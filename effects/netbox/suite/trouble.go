@@ -169,6 +169,35 @@ func writesOnce(w *world) {
 	assert.Equal(w, o.asked["POST"], 1)
 }
 
+// writesAgain has a proxy that limits how often it is asked: what it holds back,
+// NetBox never saw.
+func writesAgain(w *world) {
+	limited := func(after string, is func(writes int) bool) {
+		writes := 0
+		w.front.set(func(f *front) {
+			f.instead = func(r *http.Request) (int, http.Header) {
+				if r.Method == http.MethodGet {
+					return 0, nil
+				}
+				if writes++; is(writes) {
+					return http.StatusTooManyRequests, http.Header{"Retry-After": {after}}
+				}
+				return 0, nil
+			}
+		})
+	}
+	limited("86400", func(int) bool { return true })
+	o := w.run("apply")
+	assert.Equal(w, o.code, report.Unknown)
+	contains(w, o.hints, "run it again later")
+	assert.Assert(w, !o.changed)
+	assert.Equal(w, o.asked["POST"], 1, "nobody waits for a day")
+	limited("0", func(writes int) bool { return writes%2 == 1 })
+	w.applied()
+	w.front.reset()
+	w.settled()
+}
+
 func looksFail(w *world) {
 	o := w.run("plan", "NETBOX_URL=http://127.0.0.1:1")
 	assert.Equal(w, o.code, report.Unknown)

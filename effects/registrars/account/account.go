@@ -31,8 +31,8 @@ type Account interface {
 	SetServers(ctx context.Context, want delegation.Delegation) error
 	// SetKeys replaces the keys or digests by those of want, new ones first.
 	SetKeys(ctx context.Context, have, want delegation.Delegation) error
-	// Changed tells whether anything was changed, or may have been.
-	Changed() bool
+	// Changes counts the calls that changed something, or may have.
+	Changes() int
 }
 
 // key is a variable and whether it is set.

@@ -1,6 +1,9 @@
 package account
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -49,7 +52,7 @@ func TestAnswersThatAreNotBelieved(t *testing.T) {
 		for name, account := range map[string]Account{
 			"gandi": Gandi(GandiKeys{URL: env.URL(url), Token: secret}, fast(time.Minute)),
 			"ovh":   OVH(OVHKeys{URL: env.URL(url)}, fast(time.Minute)), "porkbun": Porkbun(PorkbunKeys{URL: env.URL(url)}, fast(time.Minute)),
-			"transip":      &transIP{caller: newCaller("transip", Options{Base: url, Limit: time.Minute}), token: "token"},
+			"transip":      &transIP{caller: newCaller("transip", Options{Base: url, Limit: time.Minute}), token: "token", since: time.Now()},
 			"openprovider": in, "inwx": unlocked,
 		} {
 			if name == "gandi" && body == "[]" {
@@ -60,7 +63,7 @@ func TestAnswersThatAreNotBelieved(t *testing.T) {
 			assert.Assert(t, ok, "%s believes %s: %v", name, body, err)
 			// A code that another API has is a refusal here.
 			assert.Assert(t, failed.Class == Malformed || name == "openprovider" || name == "inwx" && failed.Class == Invalid, "%s of %s: %v", name, body, err)
-			assert.Assert(t, !account.Changed())
+			assert.Equal(t, account.Changes(), 0)
 		}
 	}
 }
@@ -127,7 +130,7 @@ func TestWhetherAChangeWasMade(t *testing.T) {
 			account := Gandi(GandiKeys{URL: env.URL(url)}, fast(time.Minute))
 			err := account.SetServers(t.Context(), want)
 			assert.Equal(t, err == nil, c.name == "taken", "%v", err)
-			assert.Equal(t, account.Changed(), c.changed)
+			assert.Equal(t, account.Changes() > 0, c.changed)
 			assert.Equal(t, calls.Load(), c.calls, "a change is not repeated where it may have been made")
 		})
 	}
@@ -166,4 +169,28 @@ func TestKeysOfTransIP(t *testing.T) {
 	for _, text := range []string{"text", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("no key")}))} {
 		assert.ErrorContains(t, TransIPKeys{Key: env.NewSecret(text)}.Check(), "TRANSIP_KEY is")
 	}
+}
+
+func TestATokenOfTransIPIsRenewed(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	assert.NilError(t, err)
+	var logins atomic.Int64
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/auth" {
+			_, _ = fmt.Fprintf(w, `{"token":"number %d"}`, logins.Add(1))
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"with":%q}`, r.Header.Get("Authorization"))
+	})
+	text := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+	account := TransIP(TransIPKeys{URL: env.URL(url), Login: "login", Key: env.NewSecret(string(text))}, fast(time.Minute)).(*transIP)
+	with := func() string {
+		var answer struct{ With string }
+		assert.NilError(t, account.ask(t.Context(), call{method: http.MethodGet, path: "/x"}, &answer))
+		return answer.With
+	}
+	assert.Equal(t, with(), "Bearer number 1")
+	assert.Equal(t, with(), "Bearer number 1")
+	account.since = account.since.Add(-tokenLife)
+	assert.Equal(t, with(), "Bearer number 2")
 }

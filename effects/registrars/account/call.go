@@ -21,6 +21,8 @@ type Options struct {
 	Base  string        // address of the API
 	Limit time.Duration // for one call with its repetitions
 	Pause time.Duration // between them; 0 means one second
+	// Now is the clock of one-time passwords; nil means time.Now.
+	Now func() time.Time
 }
 
 // caller makes the calls of one registrar's API.
@@ -32,12 +34,12 @@ type caller struct {
 	client *http.Client
 	// judge looks at an answer; nil means byStatus. Its error is completed here.
 	judge   func(status int, body []byte) *Error
-	changed bool
+	changes int
 }
 
-// Changed tells whether a call changed something, or may have: one that nobody
+// Changes counts the calls that changed something, or may have: those that nobody
 // answered.
-func (a *caller) Changed() bool { return a.changed }
+func (a *caller) Changes() int { return a.changes }
 
 // The bounds of one try: how long an answer may take (some registries are slow to
 // take a change), and how large it may be.
@@ -121,7 +123,7 @@ func (a *caller) do(ctx context.Context, c call, out any) error {
 	})
 	failed, isError := errors.AsType[*Error](err)
 	if c.changes && (err == nil || !isError || failed.Class == Malformed || failed.Class == Unavailable && !failed.idle) {
-		a.changed = true
+		a.changes++
 	}
 	if err != nil || out == nil {
 		return err

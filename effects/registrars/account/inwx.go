@@ -12,6 +12,7 @@ import (
 
 	"fediversity.eu/slipway/effects/registrars/delegation"
 	"fediversity.eu/slipway/effects/registrars/dnssec"
+	"fediversity.eu/slipway/internal/wait"
 	"fediversity.eu/slipway/targets/env"
 )
 
@@ -48,13 +49,17 @@ func (k INWXKeys) Check() error {
 type inwx struct {
 	*caller
 	keys INWXKeys
+	now  func() time.Time
 	in   bool
 }
 
 // INWX opens an account at INWX.
 func INWX(keys INWXKeys, options Options) Account {
 	options.Base = keys.Address()
-	i := &inwx{caller: newCaller("inwx", options), keys: keys}
+	i := &inwx{caller: newCaller("inwx", options), keys: keys, now: options.Now}
+	if i.now == nil {
+		i.now = time.Now
+	}
 	i.judge = judgeINWX
 	i.client.Jar, _ = cookiejar.New(nil) // fails for no options
 	return i
@@ -128,25 +133,56 @@ func (i *inwx) rpc(ctx context.Context, method string, params map[string]any, ch
 	return nil
 }
 
+// login opens a session. A password that another run has given a moment ago is not
+// taken twice (RFC 6238 section 5.2), and no answer tells that from a wrong secret:
+// so the next one is tried as well.
 func (i *inwx) login(ctx context.Context) error {
+	password, err := i.enter(ctx, "")
+	if failed, ok := errors.AsType[*Error](err); ok && failed.Class == Denied && password != "" {
+		_, err = i.enter(ctx, password)
+	}
+	i.in = err == nil
+	return err
+}
+
+// enter logs in, with another one-time password than the one that was given before.
+// It gives the one that it sent, if the account has them.
+func (i *inwx) enter(ctx context.Context, before string) (password string, err error) {
 	var account struct {
 		TFA json.RawMessage `json:"tfa"` // "0", "GOOGLE-AUTH", …
 	}
-	err := i.rpc(ctx, "account.login", map[string]any{"user": i.keys.User, "pass": i.keys.Password.Reveal()}, false, &account)
-	if err != nil {
-		return err
-	}
-	if method := strings.Trim(string(account.TFA), `"`); method != "" && method != "0" && method != "null" {
-		password, err := OneTime(i.keys.TOTP.Reveal(), time.Now())
-		if err != nil {
-			return &Error{Registrar: i.name, Call: "account.unlock", Class: Denied, Message: "the account has one-time passwords, and INWX_TOTP_SECRET " + err.Error()}
-		}
-		if err := i.rpc(ctx, "account.unlock", map[string]any{"tan": password}, false, nil); err != nil {
-			return err
+	if before != "" {
+		waiting := wait.For{What: "the next one-time password", Limit: 2 * period, Interval: i.pause}
+		if err := waiting.Until(ctx, func(context.Context) error {
+			if now, err := i.oneTime(); err != nil || now != before {
+				return err
+			}
+			return errors.New("it is still the one that was refused")
+		}); err != nil {
+			return "", err
 		}
 	}
-	i.in = true
-	return nil
+	err = i.rpc(ctx, "account.login", map[string]any{"user": i.keys.User, "pass": i.keys.Password.Reveal()}, false, &account)
+	if method := strings.Trim(string(account.TFA), `"`); err != nil || method == "" || method == "0" || method == "null" {
+		return "", err
+	}
+	if password, err = i.oneTime(); err != nil {
+		return "", err
+	}
+	return password, i.rpc(ctx, "account.unlock", map[string]any{"tan": password}, false, nil)
+}
+
+// oneTime is the one-time password of this moment.
+func (i *inwx) oneTime() (string, error) {
+	fault := "is missing"
+	if i.keys.TOTP.IsSet() {
+		password, err := OneTime(i.keys.TOTP.Reveal(), i.now())
+		if err == nil {
+			return password, nil
+		}
+		fault = err.Error()
+	}
+	return "", &Error{Registrar: i.name, Call: "account.unlock", Class: Denied, Message: "the account has one-time passwords, and INWX_TOTP_SECRET " + fault}
 }
 
 func (i *inwx) Read(ctx context.Context, domain string) (delegation.Delegation, error) {

@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// period is how long a one-time password is the one to give.
+const period = 30 * time.Second
+
 // OneTime gives the one-time password of six digits that a shared secret in base32
 // has at some time (RFC 6238, with its defaults).
 func OneTime(secret string, at time.Time) (string, error) {
@@ -20,7 +23,7 @@ func OneTime(secret string, at time.Time) (string, error) {
 		return "", errors.New("is not base32")
 	}
 	mac := hmac.New(sha1.New, key)
-	_ = binary.Write(mac, binary.BigEndian, uint64(at.Unix()/30))
+	_ = binary.Write(mac, binary.BigEndian, uint64(at.Unix()/int64(period/time.Second)))
 	sum := mac.Sum(nil)
 	number := binary.BigEndian.Uint32(sum[sum[len(sum)-1]&15:]) & 0x7fffffff
 	return fmt.Sprintf("%06d", number%1e6), nil

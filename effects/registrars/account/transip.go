@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"fediversity.eu/slipway/effects/registrars/delegation"
 	"fediversity.eu/slipway/effects/registrars/dnssec"
@@ -67,6 +68,7 @@ type transIP struct {
 	*caller
 	keys  TransIPKeys
 	token string
+	since time.Time // of the token
 }
 
 // TransIP opens an account at TransIP.
@@ -75,6 +77,9 @@ func TransIP(keys TransIPKeys, options Options) Account {
 	return &transIP{caller: newCaller("transip", options), keys: keys}
 }
 
+// tokenLife is how long a token serves. A run of many domains takes longer.
+const tokenLife = 30 * time.Minute
+
 // login gets a token for this run; its body is signed with the account's key.
 func (t *transIP) login(ctx context.Context) error {
 	key, err := t.keys.private()
@@ -82,13 +87,14 @@ func (t *transIP) login(ctx context.Context) error {
 		return fmt.Errorf("TRANSIP_KEY %w", err)
 	}
 	body := map[string]any{
-		"login": t.keys.Login, "nonce": rand.Text()[:16], "read_only": false, "expiration_time": "30 minutes",
+		"login": t.keys.Login, "nonce": rand.Text()[:16], "read_only": false, "expiration_time": fmt.Sprintf("%.0f minutes", tokenLife.Minutes()),
 		"label": "slipway " + rand.Text()[:16], "global_key": !bool(t.keys.Bound), // labels are unique
 	}
 	var answer struct {
 		Token string `json:"token"`
 	}
 	var failed error
+	began := time.Now()
 	c := call{method: http.MethodPost, path: "/auth", body: body, sign: func(r *http.Request, body []byte) {
 		hash := sha512.Sum512(body)
 		var signature []byte
@@ -102,12 +108,12 @@ func (t *transIP) login(ctx context.Context) error {
 	if answer.Token == "" {
 		return t.malformed(c, errors.New("there is no token in the answer"))
 	}
-	t.token = answer.Token
+	t.token, t.since = answer.Token, began
 	return nil
 }
 
 func (t *transIP) ask(ctx context.Context, c call, out any) error {
-	if t.token == "" {
+	if t.token == "" || time.Since(t.since) > tokenLife/2 {
 		if err := t.login(ctx); err != nil {
 			return err
 		}

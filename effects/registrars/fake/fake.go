@@ -13,8 +13,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/miekg/dns"
+
+	"fediversity.eu/slipway/effects/registrars/account"
 )
 
 // State is what a registry holds of a domain.
@@ -54,8 +57,15 @@ type Registry struct {
 	// Trouble may answer a request of some method and path in the API's stead: with
 	// an HTTP status, or with Hang. 0 lets it pass.
 	Trouble func(method, path string) int
+	// Others are further domains that the account at the registrar has (INWX).
+	Others []*Registry
+	// Now is the clock of one-time passwords. With one that somebody moves, each
+	// password is taken once (RFC 6238 section 5.2); nil means the real time, and
+	// that nobody counts.
+	Now func() time.Time
 
 	mu     sync.Mutex
+	used   []string // one-time passwords
 	truth  State
 	shown  State
 	wait   int
@@ -128,6 +138,38 @@ func (r *Registry) write(what string, change func(*State) error) error {
 		r.show()
 	}
 	return nil
+}
+
+// takes tells whether a one-time password is one of now, or of half a minute ago, and
+// was not given before.
+func (r *Registry) takes(secret, password string) bool {
+	clock := time.Now
+	if r.Now != nil {
+		clock = r.Now
+	}
+	at := clock()
+	now, _ := account.OneTime(secret, at)
+	before, _ := account.OneTime(secret, at.Add(-30*time.Second))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if password != now && password != before || slices.Contains(r.used, password) {
+		return false
+	}
+	if r.Now != nil {
+		r.used = append(r.used, password)
+	}
+	return true
+}
+
+// of finds the registry of a domain of the account, by a name that is the domain or
+// below it.
+func (r *Registry) of(name string) *Registry {
+	for _, other := range r.Others {
+		if other.below(name) {
+			return other
+		}
+	}
+	return r
 }
 
 func (r *Registry) below(name string) bool {

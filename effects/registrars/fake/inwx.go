@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,11 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/miekg/dns"
-
-	"fediversity.eu/slipway/effects/registrars/account"
 )
 
 const (
@@ -104,9 +102,7 @@ func inwxCall(r *Registry, w http.ResponseWriter, request *http.Request, method 
 		return map[string]any{"customerId": "1", "tfa": "GOOGLE-AUTH"}, nil
 	case method == "account.unlock" && session == inwxLocked:
 		var p struct{ Tan string }
-		now, _ := account.OneTime(inwxSecret, time.Now())
-		before, _ := account.OneTime(inwxSecret, time.Now().Add(-30*time.Second))
-		if err := params(raw, &p); err != nil || p.Tan != now && p.Tan != before {
+		if err := params(raw, &p); err != nil || !r.takes(inwxSecret, p.Tan) {
 			return nil, &inwxError{2200, "Authentication error"}
 		}
 		enter(inwxOpen)
@@ -114,6 +110,7 @@ func inwxCall(r *Registry, w http.ResponseWriter, request *http.Request, method 
 	case session != inwxOpen:
 		return nil, &inwxError{2200, "Authentication error"}
 	}
+	r = r.of(inwxName(raw))
 	switch {
 	case strings.HasPrefix(method, "host."):
 		return inwxHosts(r, method, raw)
@@ -137,6 +134,13 @@ func inwxCall(r *Registry, w http.ResponseWriter, request *http.Request, method 
 		return nil, r.setServers(p.NS, nil)
 	}
 	return nil, &inwxError{2000, "Unknown command"}
+}
+
+// inwxName is the name that a call is about; none where it has but a number.
+func inwxName(raw json.RawMessage) string {
+	var p struct{ Domain, DomainName, Hostname, Search string }
+	_ = json.Unmarshal(raw, &p) // what is wrong with it is told by those who take it
+	return cmp.Or(p.Domain, p.DomainName, p.Hostname, strings.TrimPrefix(p.Search, "*"))
 }
 
 func inwxHosts(r *Registry, method string, raw json.RawMessage) (any, error) {

@@ -152,11 +152,10 @@ func (f Front) targets(r *program.Registry) []candidate {
 		list = append(list, candidate{t.Target(), t.Description})
 	}
 	for _, c := range commands() {
-		parts := map[string][]string{"contract": {"programs", "keys", "schema"}, "pipeline": pipelineSystems()}[c.name]
-		for _, part := range parts {
+		for _, part := range c.parts {
 			list = append(list, candidate{c.name + ":" + part, c.description})
 		}
-		if c.mage && len(parts) == 0 {
+		if c.mage && len(c.parts) == 0 {
 			list = append(list, candidate{c.name, c.description})
 		}
 	}

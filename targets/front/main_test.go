@@ -50,6 +50,8 @@ func TestMainOfABinary(t *testing.T) {
 		{"run without a program", []string{"slipway", "run"}, nil, 2, "=", []string{"no program named"}},
 		{"a missing coordinate", []string{"slipway", "hosting-provider-ssh-db"}, nil, 2, "=", []string{"FAKE_HOST: missing", "hint: slipway help PROGRAM"}},
 		{"a malformed coordinate of every program", []string{"slipway", "hosting-provider-ssh-web"}, []string{"PARALLELISM=0"}, 2, "=", []string{"PARALLELISM"}},
+		{"malformed coordinates of every program, and missing ones of this", []string{"slipway", "check", "hosting-provider-ssh-db"}, []string{"PARALLELISM=0", "REPORT=/no/folder/record.json"}, 2, "=", []string{"3 environment keys are", "PARALLELISM", "REPORT", "FAKE_HOST: missing"}},
+		{"a malformed coordinate of every program, with a task", []string{"slipway", "checks-all"}, []string{"PARALLELISM=0"}, 2, "=", []string{"PARALLELISM"}},
 		{"a refusal", []string{"slipway", "hosting-provider-ssh-web-refuse"}, nil, 4, "=", []string{"error: deploy: token  is wrong", "hint: ask for another"}},
 		{"a refusal of a task", []string{"slipway", "setup"}, nil, 4, "=", []string{"error: set up: not", "hint: try again as root"}},
 		{"a failure ends the command line", []string{"slipway", "setup", "checks-all"}, nil, 4, "=", nil},

@@ -142,7 +142,16 @@ func Command(f Front, words ...string) error {
 
 // explain says what the command is, called by a program of that name.
 func (c command) explain(to io.Writer, by string) report.Code {
-	_, _ = fmt.Fprintf(to, "%s\n%s\n", strings.TrimSpace(by+" "+c.name+" "+c.usage), c.description)
+	return answer(to, []byte(strings.TrimSpace(by+" "+c.name+" "+c.usage)+"\n"+c.description+"\n"))
+}
+
+// answer writes what a command was asked for. What was not written whole, as on a
+// full disk, is no answer.
+func answer(to io.Writer, text []byte) report.Code {
+	if _, err := to.Write(text); err != nil {
+		explain(plainly(), fmt.Errorf("write the answer: %w", err))
+		return report.Failed
+	}
 	return report.Healthy
 }
 
@@ -158,6 +167,5 @@ func version(to io.Writer) report.Code {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		text = info.Main.Version + " " + info.GoVersion
 	}
-	_, _ = fmt.Fprintln(to, "slipway", text)
-	return report.Healthy
+	return answer(to, []byte("slipway "+text+"\n"))
 }

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ needed, or changes that a plan found, 75 busy, 130 and 143 interrupted.
 `
 
 // overview says what the binary takes.
-func (f Front) overview(to io.Writer) {
+func (f Front) overview() string {
 	var b strings.Builder
 	b.WriteString("slipway puts NixOS machines into service and ends in a verdict.\n\n")
 	line := func(usage, description string) {
@@ -45,7 +46,7 @@ func (f Front) overview(to io.Writer) {
 	for _, t := range f.Tasks {
 		fmt.Fprintf(&b, "  %-24s %s\n", t.Name, t.Description)
 	}
-	_, _ = io.WriteString(to, b.String())
+	return b.String()
 }
 
 // overviewColumn is how wide the first column is.
@@ -54,8 +55,7 @@ const overviewColumn = 24
 // help explains one program or task, or what there is.
 func (f Front) help(to io.Writer, names []string) report.Code {
 	if len(names) == 0 {
-		f.overview(to)
-		return report.Healthy
+		return answer(to, []byte(f.overview()))
 	}
 	registry, err := f.Registry()
 	if err == nil {
@@ -72,26 +72,27 @@ func (f Front) help(to io.Writer, names []string) report.Code {
 		return report.CodeOf(err)
 	}
 	ctx, environment := context.Background(), env.Process()
+	var text bytes.Buffer
 	for i, name := range names {
 		if i > 0 {
-			_, _ = fmt.Fprintln(to)
+			_, _ = fmt.Fprintln(&text)
 		}
 		t, isTask := f.task(name)
 		p, isProgram := registry.Find(name)
 		switch {
 		case isTask:
-			err = helpTask(ctx, to, environment, t)
+			err = helpTask(ctx, &text, environment, t)
 		case isProgram:
-			err = helpProgram(ctx, to, environment, registry, p)
+			err = helpProgram(ctx, &text, environment, registry, p)
 		default:
-			err = f.helpKey(to, name)
+			err = f.helpKey(&text, name)
 		}
 		if err != nil {
 			explain(plainly(), err)
 			return report.CodeOf(err)
 		}
 	}
-	return report.Healthy
+	return answer(to, text.Bytes())
 }
 
 // isKey tells whether a word can only be the name of a key.
@@ -209,6 +210,5 @@ programs:
 		}
 		fmt.Fprintf(&b, "%-40s %s\n", registry.Usage(p), p.Description)
 	}
-	_, _ = io.WriteString(to, b.String())
-	return report.Healthy
+	return answer(to, []byte(b.String()))
 }

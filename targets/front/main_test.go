@@ -2,6 +2,7 @@ package front
 
 import (
 	"bufio"
+	"bytes"
 	"os"
 	"os/exec"
 	"regexp"
@@ -152,6 +153,25 @@ func TestMainOfABinary(t *testing.T) {
 			t.Parallel()
 			check(t, run(t, asMain, c.variables, c.words...), c.code, c.out, c.err)
 		})
+	}
+}
+
+func TestAnAnswerThatIsNotWrittenIsAFailure(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	assert.NilError(t, err)
+	t.Cleanup(func() { _ = full.Close() })
+	for _, words := range []string{
+		"list", "help", "help hosting-provider-ssh-db", "help FAKE_HOST", "contract", "contract schema", "schema record",
+		"completion bash", "man", "module", "pipeline gitlab hosting-provider", "graph", "version", "graph --help",
+		"check hosting-provider-ssh-web", "hosting-provider-ssh-web --help",
+	} {
+		var errs bytes.Buffer
+		cmd := call(t, asMain, nil, append([]string{"slipway"}, strings.Fields(words)...)...)
+		cmd.Stdout, cmd.Stderr = full, &errs
+		assert.Assert(t, cmd.Run() != nil, "slipway %s", words)
+		assert.Equal(t, cmd.ProcessState.ExitCode(), 1, "slipway %s: %s", words, &errs)
+		assert.Assert(t, cmp.Contains(errs.String(), "no space left on device"), "slipway %s", words)
 	}
 }
 

@@ -1,6 +1,8 @@
 package front
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/pipeline"
 	"fediversity.eu/slipway/targets/report"
 )
 
@@ -19,6 +23,7 @@ type command struct {
 	description string   // one line; empty for one that is not for people
 	mage        bool     // a magefile's command line may begin with it too
 	parts       []string // words that may follow; Mage's targets have them behind a colon
+	keys        []any    // structs of the keys that it reads itself, for its help
 	run         func(f Front, words []string) report.Code
 }
 
@@ -35,7 +40,7 @@ func commands() []command {
 			mage: true, run: Front.check,
 		},
 		{
-			name: "help", usage: "NAME", description: "what a program does, which variables it reads, and how they are set",
+			name: "help", usage: "[NAME…]", description: "what a program or command does, which variables it reads, and how they are set; what a variable means",
 			run: func(f Front, words []string) report.Code { return f.help(os.Stdout, words) },
 		},
 		{
@@ -44,7 +49,7 @@ func commands() []command {
 		},
 		{
 			name: "shell", usage: "NAME", description: "your shell, with the verbs of a deployment on the PATH",
-			mage: true, run: Front.shell,
+			mage: true, keys: []any{&shellKeys{}}, run: Front.shell,
 		},
 		{
 			name: "tofu", usage: "NAME WORD…", description: "what a command of OpenTofu means for a deployment; tofu, in its shell",
@@ -57,7 +62,7 @@ func commands() []command {
 		},
 		{
 			name: "pipeline", usage: "SYSTEM GROUP", description: "the graph of a group as a pipeline of gitlab, github or forgejo",
-			mage: true, parts: pipelineSystems(), run: Front.pipeline,
+			mage: true, parts: pipelineSystems(), keys: []any{&pipeline.Keys{}}, run: Front.pipeline,
 		},
 		{
 			name: "contract", usage: "[programs|keys|schema]", description: "what there is to run and what it reads, as JSON",
@@ -65,8 +70,8 @@ func commands() []command {
 		},
 		{
 			name: "graph", usage: "[GROUP|PROGRAM|RECORD]",
-			description: "the order in which a group is taken up, or a run by its REPORT, as a picture; GRAPH_FORMAT=dot, GRAPH_FILE=path",
-			mage:        true, run: Front.graph,
+			description: "the order in which a group is taken up, or a run by its REPORT, as a picture",
+			mage:        true, keys: []any{&graphKeys{}}, run: Front.graph,
 		},
 		{
 			name: "schema", usage: "WHICH", description: "the JSON Schema of a record, an event or the contract",
@@ -142,7 +147,22 @@ func Command(f Front, words ...string) error {
 
 // explain says what the command is, called by a program of that name.
 func (c command) explain(to io.Writer, by string) report.Code {
-	return answer(to, []byte(strings.TrimSpace(by+" "+c.name+" "+c.usage)+"\n"+c.description+"\n"))
+	var text bytes.Buffer
+	if err := c.write(&text, by); err != nil {
+		explain(plainly(), err)
+		return report.CodeOf(err)
+	}
+	return answer(to, text.Bytes())
+}
+
+func (c command) write(to io.Writer, by string) error {
+	keys, err := env.Process().Show(context.Background(), env.For{}, c.keys...)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(to, "%s\n%s\n", strings.TrimSpace(by+" "+c.name+" "+c.usage), c.description)
+	writeKeys(to, keys, false)
+	return nil
 }
 
 // answer writes what a command was asked for. What was not written whole, as on a

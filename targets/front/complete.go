@@ -51,13 +51,7 @@ func (f Front) complete(to io.Writer, words []string) report.Code {
 // candidates are what may follow the words before.
 func (f Front) candidates(r *program.Registry, before []string, current string) []candidate {
 	if len(before) == 0 {
-		list := f.names(r, current)
-		for _, c := range commands() {
-			if c.description != "" {
-				list = append(list, candidate{c.name, c.description})
-			}
-		}
-		return list
+		return append(f.names(r, current), commandNames()...)
 	}
 	switch before[0] {
 	case "contract":
@@ -74,7 +68,7 @@ func (f Front) candidates(r *program.Registry, before []string, current string) 
 		}
 		return words(before[1:], tofuReads()...)
 	case "help":
-		return append(f.names(r, current), f.keys(current)...)
+		return slices.Concat(f.names(r, current), commandNames(), f.keys(current))
 	case "pipeline":
 		if len(before) == 1 {
 			return words(before, pipelineSystems()...)
@@ -88,6 +82,17 @@ func (f Front) candidates(r *program.Registry, before []string, current string) 
 		return nil
 	}
 	return f.names(r, current)
+}
+
+// commandNames are those of the commands that are for people.
+func commandNames() []candidate {
+	var list []candidate
+	for _, c := range commands() {
+		if c.description != "" {
+			list = append(list, candidate{c.name, c.description})
+		}
+	}
+	return list
 }
 
 func groupNames(r *program.Registry) []candidate {
@@ -176,17 +181,17 @@ func deployments(r *program.Registry, before []string) []candidate {
 	return list
 }
 
-// keys are the variables that programs read, which are typed in capitals.
+// keys are the variables that anything reads, which are typed in capitals.
 func (f Front) keys(current string) []candidate {
 	if current == "" || current != strings.ToUpper(current) {
 		return nil
 	}
-	c, err := f.published()
+	all, err := f.variables()
 	if err != nil {
 		return nil
 	}
 	var list []candidate
-	for _, key := range c.Keys() {
+	for _, key := range all {
 		list = append(list, candidate{key.Name, key.Description})
 	}
 	return list

@@ -52,7 +52,7 @@ func (f Front) overview() string {
 // overviewColumn is how wide the first column is.
 const overviewColumn = 24
 
-// help explains one program or task, or what there is.
+// help explains programs, tasks, commands and keys, or what there is.
 func (f Front) help(to io.Writer, names []string) report.Code {
 	if len(names) == 0 {
 		return answer(to, []byte(f.overview()))
@@ -61,7 +61,7 @@ func (f Front) help(to io.Writer, names []string) report.Code {
 	if err == nil {
 		var calls []program.Call
 		for _, name := range names {
-			if !f.isTask(name) && !isKey(name) {
+			if _, ok := commandOf(name); !ok && !f.isTask(name) && !isKey(name) {
 				calls = append(calls, program.Call{Name: name})
 			}
 		}
@@ -79,11 +79,14 @@ func (f Front) help(to io.Writer, names []string) report.Code {
 		}
 		t, isTask := f.task(name)
 		p, isProgram := registry.Find(name)
+		c, isCommand := commandOf(name)
 		switch {
 		case isTask:
 			err = helpTask(ctx, &text, environment, t)
 		case isProgram:
 			err = helpProgram(ctx, &text, environment, registry, p)
+		case isCommand:
+			err = c.write(&text, "slipway")
 		default:
 			err = f.helpKey(&text, name)
 		}
@@ -102,16 +105,15 @@ func isKey(word string) bool {
 
 // helpKey explains a key by itself, and says who reads it.
 func (f Front) helpKey(to io.Writer, name string) error {
-	c, err := f.published()
+	keys, err := f.variables()
 	if err != nil {
 		return err
 	}
-	keys := c.Keys()
 	i := slices.IndexFunc(keys, func(k contract.Key) bool { return slices.Contains(k.Variables(), name) })
 	if i < 0 {
 		return &report.Fault{
-			Code: report.Usage, What: "look up the variable", Why: fmt.Errorf("no program reads %s", name),
-			Hint: "slipway contract keys shows every variable; before one may stand the name of a machine or of a group",
+			Code: report.Usage, What: "look up the variable", Why: fmt.Errorf("nothing reads %s", name),
+			Hint: "slipway man shows every variable; before one may stand the name of a machine or of a group",
 		}
 	}
 	key := keys[i]

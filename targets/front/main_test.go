@@ -106,7 +106,7 @@ func TestMainOfABinary(t *testing.T) {
 		{"a script by its path", []string{"slipway", "completion", "../completion/fish"}, nil, 2, "=", []string{"there are bash, fish and zsh"}},
 		{"the manual page", []string{"slipway", "man"}, nil, 0, ".SH EXIT STATUS\n", nil},
 		{"help of a variable", []string{"slipway", "help", "FAKE_TOKEN_FILE"}, nil, 0, "=  FAKE_TOKEN\n      what opens the machine\n      (secret text of at least 4 bytes; secret, or a file by FAKE_TOKEN_FILE)\n\nread by ssh apply, ssh refuse, ssh stay, ssh wait, system\n", nil},
-		{"help of a variable of nobody", []string{"slipway", "help", "FAKE_TOKENS"}, nil, 2, "=", []string{"no program reads FAKE_TOKENS"}},
+		{"help of a variable of nobody", []string{"slipway", "help", "FAKE_TOKENS"}, nil, 2, "=", []string{"nothing reads FAKE_TOKENS"}},
 
 		{"the contract", []string{"slipway", "contract"}, nil, 0, `{"name":"FAKE_HOST","required":true,"secret":false,"scope":"machine"}`, nil},
 		{"the contract's programs", []string{"slipway", "contract", "programs"}, nil, 0, `{"name":"hosting-provider-ssh-web-apply","short":"hosting-provider-ssh-web",`, nil},
@@ -136,6 +136,13 @@ func TestMainOfABinary(t *testing.T) {
 		{"help says what is secret", []string{"slipway", "help", "hosting-provider-ssh-db"}, nil, 0, "secret, or a file by FAKE_TOKEN_FILE)", nil},
 		{"help says what is set by default", []string{"slipway", "help", "hosting-provider-ssh-db"}, nil, 0, "default 22)", nil},
 		{"help of a task", []string{"slipway", "help", "checks-all"}, nil, 0, "checks-all (mage checks:all)\nruns every check\n\n  CHECKS_PARTS\n", nil},
+		{"help of a command by its name", []string{"slipway", "help", "graph"}, []string{"GRAPH_FORMAT=png"}, 0, "slipway graph [GROUP|PROGRAM|RECORD]\nthe order", nil},
+		{"help of a command names what it reads", []string{"slipway", "pipeline", "--help"}, nil, 0, "\n  PIPELINE_COMMAND\n", nil},
+		{"help of a command says what is wrong", []string{"slipway", "help", "graph"}, []string{"GRAPH_FORMAT=png"}, 0, "one of svg, dot; default svg)\n      \"png\" is none of them\n", nil},
+		{"help of a command and a program", []string{"slipway", "help", "check", "hosting-provider-ssh-db"}, nil, 0, "changes nothing\n\nhosting-provider-ssh-db-apply (mage", nil},
+		{"help of a command's variable", []string{"slipway", "help", "PIPELINE_RUNNER"}, nil, 0, "\nread by slipway pipeline\n", nil},
+		{"help of a task's variable", []string{"slipway", "help", "CHECKS_PARTS"}, nil, 0, "\nread by the task checks-all\n", nil},
+		{"the manual page has the variables of commands", []string{"slipway", "man"}, nil, 0, "\n.B GRAPH_FORMAT\n", nil},
 		{"help of an unknown program", []string{"slipway", "help", "hosting-provider-ssh-wbe"}, nil, 2, "=", []string{"close are"}},
 		{"help needs no coordinates", []string{"slipway", "help", "hosting-provider-all"}, []string{"PARALLELISM=0"}, 0, "FAKE_HOST", nil},
 

@@ -30,15 +30,16 @@ func (f Front) complete(to io.Writer, words []string) report.Code {
 	current := words[len(words)-1]
 	var list []candidate
 	if words[0] == "--mage" {
-		list = f.targets(registry)
+		list = f.magefile(registry)
 	} else {
 		list = f.candidates(registry, words[:len(words)-1], current)
 	}
 	list = slices.DeleteFunc(list, func(c candidate) bool { return !strings.HasPrefix(c.word, current) })
-	slices.SortFunc(list, func(a, b candidate) int { return cmp.Compare(a.word, b.word) })
+	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(a.word, b.word) })
+	list = slices.CompactFunc(list, func(a, b candidate) bool { return a.word == b.word })
 	out := bufio.NewWriter(to)
 	defer out.Flush() //nolint:errcheck // the shell is gone
-	for _, c := range slices.Compact(list) {
+	for _, c := range list {
 		_, _ = out.WriteString(c.word)
 		if described {
 			_, _ = out.WriteString("\t" + c.description)
@@ -163,6 +164,15 @@ func (f Front) targets(r *program.Registry) []candidate {
 		if c.mage && len(c.parts) == 0 {
 			list = append(list, candidate{c.name, c.description})
 		}
+	}
+	return list
+}
+
+// magefile is what the word mage may be followed by.
+func (f Front) magefile(r *program.Registry) []candidate {
+	list := f.targets(r)
+	for _, t := range f.Targets {
+		list = append(list, candidate{t.Name, t.Description})
 	}
 	return list
 }

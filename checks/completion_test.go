@@ -55,6 +55,9 @@ func TestCompletion(t *testing.T) {
 				"slipway set":                                "slipway setup",
 				"mage operator:sshWebVer":                    "mage operator:sshWebVerify",
 				"mage contract:k":                            "mage contract:keys",
+				"mage checks:al":                             "mage checks:all",
+				"mage module:":                               "mage module:json",
+				"slipway help PIPELINE_R":                    "slipway help PIPELINE_RUNNER",
 			} {
 				x.do("send-keys", "-t", "shell", "-l", typed)
 				x.see("shell", "> "+typed)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magefile/mage/parse"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
@@ -26,6 +27,32 @@ func TestTheGeneratedFilesAreUpToDate(t *testing.T) {
 	r, err := catalog.Registry()
 	assert.NilError(t, err)
 	assert.NilError(t, gen.Check("..", ".", r))
+}
+
+func TestTheListOfOurOwnTargetsIsUpToDate(t *testing.T) {
+	assert.NilError(t, gen.CheckOwn("catalog/own_gen.go", "."))
+}
+
+// TestTheListOfOurOwnTargetsIsMages holds the list against what Mage reads itself.
+func TestTheListOfOurOwnTargetsIsMages(t *testing.T) {
+	paths, err := filepath.Glob("*.go")
+	assert.NilError(t, err)
+	files := slices.DeleteFunc(paths, func(path string) bool {
+		return strings.HasSuffix(path, "_gen.go") || strings.HasSuffix(path, "_test.go")
+	})
+	info, err := parse.Package(".", files, false)
+	assert.NilError(t, err)
+	var wanted, listed []string
+	for _, f := range info.Funcs {
+		wanted = append(wanted, strings.ToLower(f.TargetName()))
+	}
+	for _, target := range catalog.Front().Targets {
+		listed = append(listed, strings.ToLower(target.Name))
+		assert.Assert(t, target.Description != "", "%s", target.Name)
+	}
+	slices.Sort(wanted)
+	slices.Sort(listed)
+	assert.DeepEqual(t, listed, wanted)
 }
 
 func TestTheTablesOfTheProgramsAreUpToDate(t *testing.T) {

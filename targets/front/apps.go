@@ -21,8 +21,7 @@ func (f Front) apps(words []string) report.Code {
 		explain(plainly(), err)
 		return report.CodeOf(err)
 	}
-	_, _ = fmt.Fprintf(os.Stdout, "%s: %d links, %d of them new, and %d removed\n", words[0], result.Made+result.Kept, result.Made, result.Removed)
-	return report.Healthy
+	return answer(os.Stdout, fmt.Appendf(nil, "%s: %d links, %d of them new, and %d removed\n", words[0], result.Made+result.Kept, result.Made, result.Removed))
 }
 
 func (f Front) link(folder string) (apps.Result, error) {

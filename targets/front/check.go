@@ -35,9 +35,10 @@ func (f Front) check(words []string) report.Code {
 		explain(session.Log(), err)
 		return report.CodeOf(err)
 	}
+	var text []byte
 	for _, call := range calls {
 		p, _ := registry.Find(call.Name)
-		_, _ = fmt.Fprintf(session.Out(), "%s: accepted\n", program.Call{Name: p.Name, Arguments: call.Arguments})
+		text = fmt.Appendf(text, "%s: accepted\n", program.Call{Name: p.Name, Arguments: call.Arguments})
 	}
-	return report.Healthy
+	return answer(session.Out(), text)
 }

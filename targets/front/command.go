@@ -1,6 +1,8 @@
 package front
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,15 +11,19 @@ import (
 	"slices"
 	"strings"
 
+	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/pipeline"
 	"fediversity.eu/slipway/targets/report"
 )
 
 // command is a word that the binary knows beside the names of programs and tasks.
 type command struct {
 	name        string
-	usage       string // what may follow
-	description string // one line; empty for one that is not for people
-	mage        bool   // a magefile's command line may begin with it too
+	usage       string   // what may follow
+	description string   // one line; empty for one that is not for people
+	mage        bool     // a magefile's command line may begin with it too
+	parts       []string // words that may follow; Mage's targets have them behind a colon
+	keys        []any    // structs of the keys that it reads itself, for its help
 	run         func(f Front, words []string) report.Code
 }
 
@@ -25,44 +31,67 @@ type command struct {
 func commands() []command {
 	return []command{
 		{
-			"list", "[WORD…]", "the programs whose names hold every WORD", false,
-			func(f Front, words []string) report.Code { return f.list(os.Stdout, words) },
+			name: "list", usage: "[WORD…]", description: "the programs whose names hold every WORD",
+			run: func(f Front, words []string) report.Code { return f.list(os.Stdout, words) },
 		},
-		{"run", "NAME…", "run programs, by name or by Mage target", false, Front.runNamed},
-		{"check", "NAME…", "whether they would be accepted as the environment is; changes nothing", true, Front.check},
+		{name: "run", usage: "NAME…", description: "run programs, by name or by Mage target", run: Front.runNamed},
 		{
-			"help", "NAME", "what a program does, which variables it reads, and how they are set", false,
-			func(f Front, words []string) report.Code { return f.help(os.Stdout, words) },
-		},
-		{"apps", "DIR", "make DIR hold a link for each program: an executable of exactly its name", true, Front.apps},
-		{"shell", "NAME", "your shell, with the verbs of a deployment on the PATH", true, Front.shell},
-		{"tofu", "NAME WORD…", "what a command of OpenTofu means for a deployment; tofu, in its shell", false, Front.tofu},
-		{
-			"module", "[GROUP…]", "the module.json of a module source with these groups", true,
-			func(f Front, words []string) report.Code { return f.module(os.Stdout, words) },
-		},
-		{"pipeline", "SYSTEM GROUP", "the graph of a group as a pipeline of gitlab, github or forgejo", true, Front.pipeline},
-		{"contract", "[programs|keys|schema]", "what there is to run and what it reads, as JSON", true, Front.contract},
-		{
-			"graph", "[GROUP|PROGRAM|RECORD]", "the order in which a group is taken up, or a run by its REPORT, as a picture; GRAPH_FORMAT=dot, GRAPH_FILE=path",
-			true, Front.graph,
+			name: "check", usage: "NAME…", description: "whether they would be accepted as the environment is; changes nothing",
+			mage: true, run: Front.check,
 		},
 		{
-			"schema", "WHICH", "the JSON Schema of a record, an event or the contract", false,
-			func(_ Front, words []string) report.Code { return schema(os.Stdout, words) },
+			name: "help", usage: "[NAME…]", description: "what a program or command does, which variables it reads, and how they are set; what a variable means",
+			run: func(f Front, words []string) report.Code { return f.help(os.Stdout, words) },
 		},
 		{
-			"completion", "SHELL", "the script that makes bash, fish or zsh complete all this", false,
-			func(_ Front, words []string) report.Code { return completion(os.Stdout, words) },
+			name: "apps", usage: "DIR", description: "make DIR hold a link for each program: an executable of exactly its name",
+			mage: true, run: Front.apps,
 		},
 		{
-			"complete", "SHELL WORD…", "", false, // asked by the scripts, and by nobody else
-			func(f Front, words []string) report.Code { return f.complete(os.Stdout, words) },
+			name: "shell", usage: "NAME", description: "your shell, with the verbs of a deployment on the PATH",
+			mage: true, keys: []any{&shellKeys{}}, run: Front.shell,
 		},
-		{"man", "", "the manual page", false, func(f Front, words []string) report.Code { return f.man(os.Stdout, words) }},
 		{
-			"version", "", "the version of this binary", false,
-			func(Front, []string) report.Code { return version(os.Stdout) },
+			name: "tofu", usage: "NAME WORD…", description: "what a command of OpenTofu means for a deployment; tofu, in its shell",
+			run: Front.tofu,
+		},
+		{
+			name: "module", usage: "[GROUP…]", description: "the module.json of a module source with these groups",
+			mage: true,
+			run:  func(f Front, words []string) report.Code { return f.module(os.Stdout, words) },
+		},
+		{
+			name: "pipeline", usage: "SYSTEM GROUP", description: "the graph of a group as a pipeline of gitlab, github or forgejo",
+			mage: true, parts: pipelineSystems(), keys: []any{&pipeline.Keys{}}, run: Front.pipeline,
+		},
+		{
+			name: "contract", usage: "[programs|keys|schema]", description: "what there is to run and what it reads, as JSON",
+			mage: true, parts: []string{"programs", "keys", "schema"}, run: Front.contract,
+		},
+		{
+			name: "graph", usage: "[GROUP|PROGRAM|RECORD]",
+			description: "the order in which a group is taken up, or a run by its REPORT, as a picture",
+			mage:        true, keys: []any{&graphKeys{}}, run: Front.graph,
+		},
+		{
+			name: "schema", usage: "WHICH", description: "the JSON Schema of a record, an event or the contract",
+			run: func(_ Front, words []string) report.Code { return schema(os.Stdout, words) },
+		},
+		{
+			name: "completion", usage: "SHELL", description: "the script that makes bash, fish or zsh complete all this",
+			run: func(_ Front, words []string) report.Code { return completion(os.Stdout, words) },
+		},
+		{
+			name: "complete", usage: "SHELL WORD…", // asked by the scripts, and by nobody else
+			run: func(f Front, words []string) report.Code { return f.complete(os.Stdout, words) },
+		},
+		{
+			name: "man", description: "the manual page",
+			run: func(f Front, words []string) report.Code { return f.man(os.Stdout, words) },
+		},
+		{
+			name: "version", description: "the version of this binary",
+			run: func(Front, []string) report.Code { return version(os.Stdout) },
 		},
 	}
 }
@@ -85,14 +114,15 @@ func commandOf(word string) (command, bool) {
 }
 
 // asCommand reads a magefile's command line that is one of our commands, such as
-// "contract:programs" or "check NAME".
+// "contract:programs" or "check NAME". What has a colon after any other command is a
+// target that Mage knows, as module:json.
 func asCommand(words []string) (command, []string, bool) {
 	if len(words) == 0 {
 		return command{}, nil, false
 	}
 	name, sub, more := strings.Cut(strings.ToLower(words[0]), ":")
 	c, ok := commandOf(name)
-	if !ok || !c.mage {
+	if !ok || !c.mage || more && len(c.parts) == 0 {
 		return command{}, nil, false
 	}
 	rest := words[1:]
@@ -117,7 +147,31 @@ func Command(f Front, words ...string) error {
 
 // explain says what the command is, called by a program of that name.
 func (c command) explain(to io.Writer, by string) report.Code {
+	var text bytes.Buffer
+	if err := c.write(&text, by); err != nil {
+		explain(plainly(), err)
+		return report.CodeOf(err)
+	}
+	return answer(to, text.Bytes())
+}
+
+func (c command) write(to io.Writer, by string) error {
+	keys, err := env.Process().Show(context.Background(), env.For{}, c.keys...)
+	if err != nil {
+		return err
+	}
 	_, _ = fmt.Fprintf(to, "%s\n%s\n", strings.TrimSpace(by+" "+c.name+" "+c.usage), c.description)
+	writeKeys(to, keys, false)
+	return nil
+}
+
+// answer writes what a command was asked for. What was not written whole, as on a
+// full disk, is no answer.
+func answer(to io.Writer, text []byte) report.Code {
+	if _, err := to.Write(text); err != nil {
+		explain(plainly(), fmt.Errorf("write the answer: %w", err))
+		return report.Failed
+	}
 	return report.Healthy
 }
 
@@ -133,6 +187,5 @@ func version(to io.Writer) report.Code {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		text = info.Main.Version + " " + info.GoVersion
 	}
-	_, _ = fmt.Fprintln(to, "slipway", text)
-	return report.Healthy
+	return answer(to, []byte("slipway "+text+"\n"))
 }

@@ -30,15 +30,16 @@ func (f Front) complete(to io.Writer, words []string) report.Code {
 	current := words[len(words)-1]
 	var list []candidate
 	if words[0] == "--mage" {
-		list = f.targets(registry)
+		list = f.magefile(registry)
 	} else {
 		list = f.candidates(registry, words[:len(words)-1], current)
 	}
 	list = slices.DeleteFunc(list, func(c candidate) bool { return !strings.HasPrefix(c.word, current) })
-	slices.SortFunc(list, func(a, b candidate) int { return cmp.Compare(a.word, b.word) })
+	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(a.word, b.word) })
+	list = slices.CompactFunc(list, func(a, b candidate) bool { return a.word == b.word })
 	out := bufio.NewWriter(to)
 	defer out.Flush() //nolint:errcheck // the shell is gone
-	for _, c := range slices.Compact(list) {
+	for _, c := range list {
 		_, _ = out.WriteString(c.word)
 		if described {
 			_, _ = out.WriteString("\t" + c.description)
@@ -51,13 +52,7 @@ func (f Front) complete(to io.Writer, words []string) report.Code {
 // candidates are what may follow the words before.
 func (f Front) candidates(r *program.Registry, before []string, current string) []candidate {
 	if len(before) == 0 {
-		list := f.names(r, current)
-		for _, c := range commands() {
-			if c.description != "" {
-				list = append(list, candidate{c.name, c.description})
-			}
-		}
-		return list
+		return append(f.names(r, current), commandNames()...)
 	}
 	switch before[0] {
 	case "contract":
@@ -74,7 +69,7 @@ func (f Front) candidates(r *program.Registry, before []string, current string) 
 		}
 		return words(before[1:], tofuReads()...)
 	case "help":
-		return append(f.names(r, current), f.keys(current)...)
+		return slices.Concat(f.names(r, current), commandNames(), f.keys(current))
 	case "pipeline":
 		if len(before) == 1 {
 			return words(before, pipelineSystems()...)
@@ -88,6 +83,17 @@ func (f Front) candidates(r *program.Registry, before []string, current string) 
 		return nil
 	}
 	return f.names(r, current)
+}
+
+// commandNames are those of the commands that are for people.
+func commandNames() []candidate {
+	var list []candidate
+	for _, c := range commands() {
+		if c.description != "" {
+			list = append(list, candidate{c.name, c.description})
+		}
+	}
+	return list
 }
 
 func groupNames(r *program.Registry) []candidate {
@@ -152,13 +158,21 @@ func (f Front) targets(r *program.Registry) []candidate {
 		list = append(list, candidate{t.Target(), t.Description})
 	}
 	for _, c := range commands() {
-		parts := map[string][]string{"contract": {"programs", "keys", "schema"}, "pipeline": pipelineSystems()}[c.name]
-		for _, part := range parts {
+		for _, part := range c.parts {
 			list = append(list, candidate{c.name + ":" + part, c.description})
 		}
-		if c.mage && len(parts) == 0 {
+		if c.mage && len(c.parts) == 0 {
 			list = append(list, candidate{c.name, c.description})
 		}
+	}
+	return list
+}
+
+// magefile is what the word mage may be followed by.
+func (f Front) magefile(r *program.Registry) []candidate {
+	list := f.targets(r)
+	for _, t := range f.Targets {
+		list = append(list, candidate{t.Name, t.Description})
 	}
 	return list
 }
@@ -177,17 +191,17 @@ func deployments(r *program.Registry, before []string) []candidate {
 	return list
 }
 
-// keys are the variables that programs read, which are typed in capitals.
+// keys are the variables that anything reads, which are typed in capitals.
 func (f Front) keys(current string) []candidate {
 	if current == "" || current != strings.ToUpper(current) {
 		return nil
 	}
-	c, err := f.published()
+	all, err := f.variables()
 	if err != nil {
 		return nil
 	}
 	var list []candidate
-	for _, key := range c.Keys() {
+	for _, key := range all {
 		list = append(list, candidate{key.Name, key.Description})
 	}
 	return list

@@ -30,6 +30,6 @@ func completion(to io.Writer, words []string) report.Code {
 		return usage(errors.New(help))
 	}
 	name := filepath.Base(os.Args[0])
-	_, _ = strings.NewReplacer("@NAME@", name, "@WORD@", notOfAWord.ReplaceAllString(name, "_")).WriteString(to, string(text))
-	return report.Healthy
+	filled := strings.NewReplacer("@NAME@", name, "@WORD@", notOfAWord.ReplaceAllString(name, "_")).Replace(string(text))
+	return answer(to, []byte(filled))
 }

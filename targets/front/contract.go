@@ -19,8 +19,7 @@ func (f Front) contract(words []string) report.Code {
 		"all": (*contract.Contract).Document, "programs": (*contract.Contract).ProgramsDocument, "keys": (*contract.Contract).KeysDocument,
 	}
 	if which == "schema" && len(words) == 1 {
-		_, _ = os.Stdout.Write(contract.Schema)
-		return report.Healthy
+		return answer(os.Stdout, contract.Schema)
 	}
 	write, ok := documents[which]
 	if !ok || len(words) > 1 {
@@ -32,14 +31,11 @@ func (f Front) contract(words []string) report.Code {
 		return report.Failed
 	}
 	text, err := write(c)
-	if err == nil {
-		_, err = os.Stdout.Write(text)
-	}
 	if err != nil {
 		explain(plainly(), err)
 		return report.Failed
 	}
-	return report.Healthy
+	return answer(os.Stdout, text)
 }
 
 // published is the contract of the registry.
@@ -58,6 +54,5 @@ func schema(to io.Writer, words []string) report.Code {
 	if len(words) != 1 || schemas[words[0]] == nil {
 		return usage(errors.New("schema: which? there are record, of REPORT, event, of a line of PROGRESS=json, and contract"))
 	}
-	_, _ = to.Write(schemas[words[0]])
-	return report.Healthy
+	return answer(to, schemas[words[0]])
 }

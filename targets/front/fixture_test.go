@@ -63,7 +63,8 @@ func fixture() Front {
 		Registry: func() (*program.Registry, error) {
 			return program.New(declared, []methods.Method{way{}}, func(d methods.Deployment) task.Task { return &work{d: d} })
 		},
-		Binary: func(context.Context, env.Environment, *report.Log) (string, error) { return os.Executable() },
+		Targets: []Target{{Name: "checks:all", Description: "runs all"}, {Name: "programs:list", Description: "lists them"}},
+		Binary:  func(context.Context, env.Environment, *report.Log) (string, error) { return os.Executable() },
 		Tasks: []Task{
 			{
 				Name: "checks-all", Description: "runs every check", Keys: []any{struct {

@@ -23,6 +23,9 @@ import (
 type Front struct {
 	Registry func() (*program.Registry, error)
 	Tasks    []Task
+	// Targets are further targets of the magefile, which the binary does not run:
+	// completion offers them after the word mage.
+	Targets []Target
 	// Helper is what else this binary may have been started as, by itself and
 	// under another name: it is asked before anything is read. Whoever has the
 	// method tf gives methods/tofu/supervisor.Main. It may be nil.
@@ -48,6 +51,12 @@ type Task struct {
 	Description string // one line
 	Keys        []any  // structs of the keys it reads, for its help
 	Run         func(ctx context.Context, call Call) error
+}
+
+// Target is a target that only Mage knows.
+type Target struct {
+	Name        string // "checks:all"
+	Description string // one line
 }
 
 // Call is what a task is given.

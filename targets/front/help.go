@@ -1,6 +1,7 @@
 package front
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ needed, or changes that a plan found, 75 busy, 130 and 143 interrupted.
 `
 
 // overview says what the binary takes.
-func (f Front) overview(to io.Writer) {
+func (f Front) overview() string {
 	var b strings.Builder
 	b.WriteString("slipway puts NixOS machines into service and ends in a verdict.\n\n")
 	line := func(usage, description string) {
@@ -45,23 +46,22 @@ func (f Front) overview(to io.Writer) {
 	for _, t := range f.Tasks {
 		fmt.Fprintf(&b, "  %-24s %s\n", t.Name, t.Description)
 	}
-	_, _ = io.WriteString(to, b.String())
+	return b.String()
 }
 
 // overviewColumn is how wide the first column is.
 const overviewColumn = 24
 
-// help explains one program or task, or what there is.
+// help explains programs, tasks, commands and keys, or what there is.
 func (f Front) help(to io.Writer, names []string) report.Code {
 	if len(names) == 0 {
-		f.overview(to)
-		return report.Healthy
+		return answer(to, []byte(f.overview()))
 	}
 	registry, err := f.Registry()
 	if err == nil {
 		var calls []program.Call
 		for _, name := range names {
-			if !f.isTask(name) && !isKey(name) {
+			if _, ok := commandOf(name); !ok && !f.isTask(name) && !isKey(name) {
 				calls = append(calls, program.Call{Name: name})
 			}
 		}
@@ -72,26 +72,30 @@ func (f Front) help(to io.Writer, names []string) report.Code {
 		return report.CodeOf(err)
 	}
 	ctx, environment := context.Background(), env.Process()
+	var text bytes.Buffer
 	for i, name := range names {
 		if i > 0 {
-			_, _ = fmt.Fprintln(to)
+			_, _ = fmt.Fprintln(&text)
 		}
 		t, isTask := f.task(name)
 		p, isProgram := registry.Find(name)
+		c, isCommand := commandOf(name)
 		switch {
 		case isTask:
-			err = helpTask(ctx, to, environment, t)
+			err = helpTask(ctx, &text, environment, t)
 		case isProgram:
-			err = helpProgram(ctx, to, environment, registry, p)
+			err = helpProgram(ctx, &text, environment, registry, p)
+		case isCommand:
+			err = c.write(&text, "slipway")
 		default:
-			err = f.helpKey(to, name)
+			err = f.helpKey(&text, name)
 		}
 		if err != nil {
 			explain(plainly(), err)
 			return report.CodeOf(err)
 		}
 	}
-	return report.Healthy
+	return answer(to, text.Bytes())
 }
 
 // isKey tells whether a word can only be the name of a key.
@@ -101,16 +105,15 @@ func isKey(word string) bool {
 
 // helpKey explains a key by itself, and says who reads it.
 func (f Front) helpKey(to io.Writer, name string) error {
-	c, err := f.published()
+	keys, err := f.variables()
 	if err != nil {
 		return err
 	}
-	keys := c.Keys()
 	i := slices.IndexFunc(keys, func(k contract.Key) bool { return slices.Contains(k.Variables(), name) })
 	if i < 0 {
 		return &report.Fault{
-			Code: report.Usage, What: "look up the variable", Why: fmt.Errorf("no program reads %s", name),
-			Hint: "slipway contract keys shows every variable; before one may stand the name of a machine or of a group",
+			Code: report.Usage, What: "look up the variable", Why: fmt.Errorf("nothing reads %s", name),
+			Hint: "slipway man shows every variable; before one may stand the name of a machine or of a group",
 		}
 	}
 	key := keys[i]
@@ -209,6 +212,5 @@ programs:
 		}
 		fmt.Fprintf(&b, "%-40s %s\n", registry.Usage(p), p.Description)
 	}
-	_, _ = io.WriteString(to, b.String())
-	return report.Healthy
+	return answer(to, []byte(b.String()))
 }

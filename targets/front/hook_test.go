@@ -1,6 +1,11 @@
 package front
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -30,6 +35,8 @@ func TestHookOfAMagefile(t *testing.T) {
 		{"a command", []string{"contract:programs"}, nil, 0, `{"name":"hosting-provider-all-apply"`, nil},
 		{"a command in any case", []string{"Contract:Schema"}, nil, 0, `"title": "Contract of Slipway's programs`, nil},
 		{"a command with a name", []string{"check", "hostingProvider:sshDb"}, nil, 2, "=", []string{"FAKE_HOST: missing"}},
+		{"a command with a colon that takes none is Mage's", []string{"module:json"}, nil, leftToMage, "=", nil},
+		{"a command that Mage has with a colon", []string{"module"}, nil, 0, `"version": 1`, nil},
 		{"a command of the binary alone", []string{"schema", "record"}, nil, leftToMage, "=", nil},
 		{"help of a command", []string{"check"}, []string{"MAGEFILE_HELP=1"}, 0, "=mage check NAME…\nwhether they would be accepted as the environment is; changes nothing\n", nil},
 		{"a listing with a command is Mage's", []string{"check"}, []string{"MAGEFILE_LIST=1"}, leftToMage, "=", nil},
@@ -45,6 +52,49 @@ func TestHookOfAMagefile(t *testing.T) {
 			check(t, run(t, asMage, c.variables, append([]string{"mage"}, c.words...)...), c.code, c.out, c.err)
 		})
 	}
+}
+
+// TestTargetsAreReadAsTheyRun holds what the hook reads of a target's name against
+// the command that the target itself runs when Mage's own main is in charge.
+func TestTargetsAreReadAsTheyRun(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("../*.go")
+	assert.NilError(t, err)
+	taken := 0
+	for _, path := range paths {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		assert.NilError(t, err)
+		for _, declared := range file.Decls {
+			function, ok := declared.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			target := function.Name.Name
+			if function.Recv != nil {
+				target = function.Recv.List[0].Type.(*ast.Ident).Name + ":" + target
+			}
+			c, words, ours := asCommand([]string{target})
+			if !ours {
+				continue // Mage runs it, or it is a program or a task
+			}
+			assert.DeepEqual(t, commandIn(function), append([]string{c.name}, words...))
+			taken++
+		}
+	}
+	assert.Assert(t, taken > 8)
+}
+
+// commandIn lists the words that a target gives to Command, but for those that are
+// its own arguments.
+func commandIn(function *ast.FuncDecl) []string {
+	var words []string
+	ast.Inspect(function.Body, func(n ast.Node) bool {
+		if literal, ok := n.(*ast.BasicLit); ok {
+			words = append(words, strings.Trim(literal.Value, `"`))
+		}
+		return true
+	})
+	return words
 }
 
 func TestTargetsOfTasks(t *testing.T) {

@@ -2,6 +2,7 @@ package front
 
 import (
 	"bufio"
+	"bytes"
 	"os"
 	"os/exec"
 	"regexp"
@@ -50,6 +51,8 @@ func TestMainOfABinary(t *testing.T) {
 		{"run without a program", []string{"slipway", "run"}, nil, 2, "=", []string{"no program named"}},
 		{"a missing coordinate", []string{"slipway", "hosting-provider-ssh-db"}, nil, 2, "=", []string{"FAKE_HOST: missing", "hint: slipway help PROGRAM"}},
 		{"a malformed coordinate of every program", []string{"slipway", "hosting-provider-ssh-web"}, []string{"PARALLELISM=0"}, 2, "=", []string{"PARALLELISM"}},
+		{"malformed coordinates of every program, and missing ones of this", []string{"slipway", "check", "hosting-provider-ssh-db"}, []string{"PARALLELISM=0", "REPORT=/no/folder/record.json"}, 2, "=", []string{"3 environment keys are", "PARALLELISM", "REPORT", "FAKE_HOST: missing"}},
+		{"a malformed coordinate of every program, with a task", []string{"slipway", "checks-all"}, []string{"PARALLELISM=0"}, 2, "=", []string{"PARALLELISM"}},
 		{"a refusal", []string{"slipway", "hosting-provider-ssh-web-refuse"}, nil, 4, "=", []string{"error: deploy: token  is wrong", "hint: ask for another"}},
 		{"a refusal of a task", []string{"slipway", "setup"}, nil, 4, "=", []string{"error: set up: not", "hint: try again as root"}},
 		{"a failure ends the command line", []string{"slipway", "setup", "checks-all"}, nil, 4, "=", nil},
@@ -92,6 +95,10 @@ func TestMainOfABinary(t *testing.T) {
 		{"a word that is typed in bash", []string{"slipway", "complete", "bash", "run", "hosting-provider-ssh-web-ref"}, nil, 0, "=hosting-provider-ssh-web-refuse\n", nil},
 		{"a target that is typed", []string{"slipway", "complete", "bash", "hostingProvider:sshWebRef"}, nil, 0, "=hostingProvider:sshWebRefuse\n", nil},
 		{"a target that is typed for mage", []string{"slipway", "complete", "bash", "--mage", "ch"}, nil, 0, "=check\nchecks:all\n", nil},
+		{"a target of the magefile alone", []string{"slipway", "complete", "fish", "--mage", "pr"}, nil, 0, "=programs:list\tlists them\n", nil},
+		{"a target that is a task too is offered once", []string{"slipway", "complete", "fish", "--mage", "checks:"}, nil, 0, "=checks:all\truns every check\n", nil},
+		{"a target of the magefile alone is none of the binary", []string{"slipway", "complete", "bash", "programs:"}, nil, 0, "=", nil},
+		{"a command's variable that is typed", []string{"slipway", "complete", "bash", "help", "GRAPH_FO"}, nil, 0, "=GRAPH_FORMAT\n", nil},
 		{"a key that is typed", []string{"slipway", "complete", "bash", "help", "FAKE_"}, nil, 0, "=FAKE_GENERATION\nFAKE_HOST\nFAKE_PORT\nFAKE_TOKEN\n", nil},
 		{"a command that is typed", []string{"slipway", "complete", "bash", "comp"}, nil, 0, "=completion\n", nil},
 		{"a command for nobody is not offered", []string{"slipway", "complete", "bash", "complete"}, nil, 0, "=", nil},
@@ -103,7 +110,7 @@ func TestMainOfABinary(t *testing.T) {
 		{"a script by its path", []string{"slipway", "completion", "../completion/fish"}, nil, 2, "=", []string{"there are bash, fish and zsh"}},
 		{"the manual page", []string{"slipway", "man"}, nil, 0, ".SH EXIT STATUS\n", nil},
 		{"help of a variable", []string{"slipway", "help", "FAKE_TOKEN_FILE"}, nil, 0, "=  FAKE_TOKEN\n      what opens the machine\n      (secret text of at least 4 bytes; secret, or a file by FAKE_TOKEN_FILE)\n\nread by ssh apply, ssh refuse, ssh stay, ssh wait, system\n", nil},
-		{"help of a variable of nobody", []string{"slipway", "help", "FAKE_TOKENS"}, nil, 2, "=", []string{"no program reads FAKE_TOKENS"}},
+		{"help of a variable of nobody", []string{"slipway", "help", "FAKE_TOKENS"}, nil, 2, "=", []string{"nothing reads FAKE_TOKENS"}},
 
 		{"the contract", []string{"slipway", "contract"}, nil, 0, `{"name":"FAKE_HOST","required":true,"secret":false,"scope":"machine"}`, nil},
 		{"the contract's programs", []string{"slipway", "contract", "programs"}, nil, 0, `{"name":"hosting-provider-ssh-web-apply","short":"hosting-provider-ssh-web",`, nil},
@@ -133,6 +140,13 @@ func TestMainOfABinary(t *testing.T) {
 		{"help says what is secret", []string{"slipway", "help", "hosting-provider-ssh-db"}, nil, 0, "secret, or a file by FAKE_TOKEN_FILE)", nil},
 		{"help says what is set by default", []string{"slipway", "help", "hosting-provider-ssh-db"}, nil, 0, "default 22)", nil},
 		{"help of a task", []string{"slipway", "help", "checks-all"}, nil, 0, "checks-all (mage checks:all)\nruns every check\n\n  CHECKS_PARTS\n", nil},
+		{"help of a command by its name", []string{"slipway", "help", "graph"}, []string{"GRAPH_FORMAT=png"}, 0, "slipway graph [GROUP|PROGRAM|RECORD]\nthe order", nil},
+		{"help of a command names what it reads", []string{"slipway", "pipeline", "--help"}, nil, 0, "\n  PIPELINE_COMMAND\n", nil},
+		{"help of a command says what is wrong", []string{"slipway", "help", "graph"}, []string{"GRAPH_FORMAT=png"}, 0, "one of svg, dot; default svg)\n      \"png\" is none of them\n", nil},
+		{"help of a command and a program", []string{"slipway", "help", "check", "hosting-provider-ssh-db"}, nil, 0, "changes nothing\n\nhosting-provider-ssh-db-apply (mage", nil},
+		{"help of a command's variable", []string{"slipway", "help", "PIPELINE_RUNNER"}, nil, 0, "\nread by slipway pipeline\n", nil},
+		{"help of a task's variable", []string{"slipway", "help", "CHECKS_PARTS"}, nil, 0, "\nread by the task checks-all\n", nil},
+		{"the manual page has the variables of commands", []string{"slipway", "man"}, nil, 0, "\n.B GRAPH_FORMAT\n", nil},
 		{"help of an unknown program", []string{"slipway", "help", "hosting-provider-ssh-wbe"}, nil, 2, "=", []string{"close are"}},
 		{"help needs no coordinates", []string{"slipway", "help", "hosting-provider-all"}, []string{"PARALLELISM=0"}, 0, "FAKE_HOST", nil},
 
@@ -150,6 +164,25 @@ func TestMainOfABinary(t *testing.T) {
 			t.Parallel()
 			check(t, run(t, asMain, c.variables, c.words...), c.code, c.out, c.err)
 		})
+	}
+}
+
+func TestAnAnswerThatIsNotWrittenIsAFailure(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	assert.NilError(t, err)
+	t.Cleanup(func() { _ = full.Close() })
+	for _, words := range []string{
+		"list", "help", "help hosting-provider-ssh-db", "help FAKE_HOST", "contract", "contract schema", "schema record",
+		"completion bash", "man", "module", "pipeline gitlab hosting-provider", "graph", "version", "graph --help",
+		"check hosting-provider-ssh-web", "hosting-provider-ssh-web --help",
+	} {
+		var errs bytes.Buffer
+		cmd := call(t, asMain, nil, append([]string{"slipway"}, strings.Fields(words)...)...)
+		cmd.Stdout, cmd.Stderr = full, &errs
+		assert.Assert(t, cmd.Run() != nil, "slipway %s", words)
+		assert.Equal(t, cmd.ProcessState.ExitCode(), 1, "slipway %s: %s", words, &errs)
+		assert.Assert(t, cmp.Contains(errs.String(), "no space left on device"), "slipway %s", words)
 	}
 }
 

@@ -33,7 +33,7 @@ func (f Front) man(to io.Writer, words []string) report.Code {
 }
 
 func (f Front) writeManual(to io.Writer, r *program.Registry, name string) error {
-	c, err := f.published()
+	variables, err := f.variables()
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (f Front) writeManual(to io.Writer, r *program.Registry, name string) error
 	m.programs(r)
 	m.section("ENVIRONMENT")
 	m.text("In a run of several machines, a variable that is one machine's own is written with the machine's name before it, as DB_1_SSH_HOST for db-1. Before any other may stand the machine's name, or the group's, as HOSTING_PROVIDER_SSH_JUMP: the machine's wins over the group's, and this over the plain one.")
-	for _, key := range c.Keys() {
+	for _, key := range variables {
 		marks := key.Type
 		if key.Required {
 			marks += "; required"

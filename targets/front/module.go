@@ -39,15 +39,13 @@ func (f Front) module(to io.Writer, names []string) report.Code {
 		declared = slices.DeleteFunc(declared, func(g groups.Group) bool { return !slices.Contains(names, g.Name) })
 	}
 	module, err := modulejson.Of(declared...)
+	var text []byte
 	if err == nil {
-		var text []byte
-		if text, err = module.Bytes(); err == nil {
-			_, err = to.Write(text)
-		}
+		text, err = module.Bytes()
 	}
 	if err != nil {
 		explain(plainly(), err)
 		return report.CodeOf(err)
 	}
-	return report.Healthy
+	return answer(to, text)
 }

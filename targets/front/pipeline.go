@@ -27,14 +27,11 @@ func (f Front) pipeline(words []string) report.Code {
 		return usage(fmt.Errorf("pipeline: for which system, and of what? there are %s, and then the name of a group", strings.Join(pipelineSystems(), ", ")))
 	}
 	text, err := f.pipelineOf(words[1], words[0] == "gitlab", systems[words[0]])
-	if err == nil {
-		_, err = os.Stdout.Write(text)
-	}
 	if err != nil {
 		explain(plainly(), err)
 		return report.CodeOf(err)
 	}
-	return report.Healthy
+	return answer(os.Stdout, text)
 }
 
 func (f Front) pipelineOf(name string, limited bool, write func(*pipeline.Pipeline) ([]byte, error)) ([]byte, error) {

@@ -10,13 +10,15 @@ import (
 
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/targets/contract"
+	"fediversity.eu/slipway/targets/front"
 	"fediversity.eu/slipway/targets/program"
 	"fediversity.eu/slipway/targets/task"
 )
 
 // Tables gives the text of a document with the tables between its marks
 // ("<!-- generated: groups -->" to "<!-- end -->") written from a registry:
-// groups, methods, verbs and keys. A mark of another name is an error.
+// groups, methods, keys and commands, which are the keys that commands of the binary
+// read. A mark of another name is an error.
 func Tables(text []byte, r *program.Registry) ([]byte, error) {
 	const begin, end = "<!-- generated: ", "<!-- end -->"
 	var out bytes.Buffer
@@ -48,8 +50,10 @@ func tableOf(name string, r *program.Registry) (string, error) {
 		return methodTable(r), nil
 	case "keys":
 		return keyTable(r)
+	case "commands":
+		return commandTable()
 	}
-	return "", fmt.Errorf("no table is called %q; there are groups, methods and keys", name)
+	return "", fmt.Errorf("no table is called %q; there are groups, methods, keys and commands", name)
 }
 
 func row(b *strings.Builder, cells ...string) {
@@ -118,17 +122,38 @@ func keyTable(r *program.Registry) (string, error) {
 	row(&b, "variable", "what it is", "valid", "default")
 	row(&b, "---", "---", "---", "---")
 	for _, key := range c.Keys() {
-		shown := "`" + strings.Join(key.Variables(), "` or `") + "`"
-		value := ""
-		switch {
-		case key.Required:
-			value = "required"
-		case key.Default != "":
-			value = "`" + key.Default + "`"
-		}
-		row(&b, shown, key.Description, key.Type, value)
+		row(&b, variablesOf(key), key.Description, key.Type, valueOf(key))
 	}
 	return b.String(), nil
+}
+
+func commandTable() (string, error) {
+	keys, err := front.CommandKeys()
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	row(&b, "variable", "read by", "what it is", "valid", "default")
+	row(&b, "---", "---", "---", "---", "---")
+	for _, key := range keys {
+		row(&b, variablesOf(key), "`"+strings.Join(key.Readers, "`, `")+"`", key.Description, key.Type, valueOf(key))
+	}
+	return b.String(), nil
+}
+
+func variablesOf(key contract.Key) string {
+	return "`" + strings.Join(key.Variables(), "` or `") + "`"
+}
+
+// valueOf is what a key has where nothing is set.
+func valueOf(key contract.Key) string {
+	switch {
+	case key.Required:
+		return "required"
+	case key.Default != "":
+		return "`" + key.Default + "`"
+	}
+	return ""
 }
 
 // WriteTables brings the tables of a document up to date.

@@ -22,6 +22,8 @@ Between.
 <!-- end -->
 <!-- generated: keys -->
 <!-- end -->
+<!-- generated: commands -->
+<!-- end -->
 The end.
 `
 
@@ -42,7 +44,7 @@ func TestTables(t *testing.T) {
 
 func TestTablesOfBadMarks(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"an unknown table", "<!-- generated: cats -->\n<!-- end -->", `no table is called "cats"; there are groups, methods and keys`},
+		{"an unknown table", "<!-- generated: cats -->\n<!-- end -->", `no table is called "cats"; there are groups, methods, keys and commands`},
 		{"no end", "<!-- generated: groups -->\ntext", `mark "<!-- generated: groups" is not closed`},
 		{"no line of its own", "<!-- generated: groups --> <!-- end -->", "is not closed"},
 	} {

@@ -2,8 +2,8 @@ package program
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
+	"slices"
 
 	"fediversity.eu/slipway/internal/durable"
 	"fediversity.eu/slipway/targets/env"
@@ -11,24 +11,40 @@ import (
 	"fediversity.eu/slipway/targets/report"
 )
 
-// checkFiles tells of the files that a run would leave which could not be written.
-func (k Keys) checkFiles() error {
-	var faults []error
-	for _, f := range []struct {
-		key  string
-		path env.Path
-	}{{"REPORT", k.Report}, {"REPORT_HTML", k.ReportHTML}} {
-		if f.path == "" {
-			continue
-		}
-		if err := durable.Writable(string(f.path)); err != nil {
-			faults = append(faults, fmt.Errorf("%s: %w", f.key, err))
-		}
+// checkFiles tells, as a *env.Problems, of the files that a run would leave which
+// could not be written, and takes them out of the keys: there will be none.
+func (k *Keys) checkFiles() (problems, err error) {
+	declared, err := env.Declared(*k)
+	if err != nil {
+		return nil, err
+	}
+	found := &env.Problems{}
+	refuse := func(name string, path *env.Path, what string) {
+		i := slices.IndexFunc(declared, func(key env.Key) bool { return key.Name == name })
+		found.List = append(found.List, env.Problem{
+			Name: name, Variable: name, What: what,
+			Valid: "path of a file in a folder that is there and can be written to", Description: declared[i].Description,
+		})
+		*path = ""
 	}
 	if k.Report != "" && filepath.Clean(string(k.Report)) == filepath.Clean(string(k.ReportHTML)) {
-		faults = append(faults, errors.New("REPORT_HTML: the file that REPORT names"))
+		refuse("REPORT_HTML", &k.ReportHTML, "the file that REPORT names")
 	}
-	return errors.Join(faults...)
+	for _, f := range []struct {
+		key  string
+		path *env.Path
+	}{{"REPORT", &k.Report}, {"REPORT_HTML", &k.ReportHTML}} {
+		if *f.path == "" {
+			continue
+		}
+		if err := durable.Writable(string(*f.path)); err != nil {
+			refuse(f.key, f.path, err.Error())
+		}
+	}
+	if len(found.List) == 0 {
+		return nil, nil //nolint:nilnil // nothing is wrong
+	}
+	return found, nil
 }
 
 // write puts the record where REPORT says and the page where REPORT_HTML says, and

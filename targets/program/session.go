@@ -37,6 +37,7 @@ type Session struct {
 	log         *report.Log
 	out         io.Writer
 	keys        Keys
+	malformed   error // what is wrong with keys, to be told with all else that is
 	close       func()
 	abandon     func()
 	slots       chan struct{}
@@ -54,18 +55,20 @@ type Streams struct {
 	Size func() (columns, rows int)
 }
 
-// NewSession reads the keys that every program has. Whatever its programs
-// write has the secrets of their coordinates taken out.
+// NewSession reads the keys that every program has; what is wrong with them is told
+// when programs are checked, together with what is wrong with theirs. Whatever its
+// programs write has the secrets of their coordinates taken out.
 func (r *Registry) NewSession(ctx context.Context, environment env.Environment, to Streams) (*Session, error) {
 	s := &Session{id: rand.Text(), registry: r, environment: environment, nodes: map[string]*node{}}
-	if err := environment.Load(ctx, env.For{Alone: true}, &s.keys); err != nil {
-		return nil, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
+	s.malformed = environment.Load(ctx, env.For{Alone: true}, &s.keys)
+	if broken, ok := errors.AsType[*env.DeclarationError](s.malformed); ok {
+		return nil, broken
 	}
-	if err := s.keys.checkFiles(); err != nil {
-		return nil, &report.Fault{
-			Code: report.Usage, What: "read the coordinates", Why: err, Hint: "REPORT and REPORT_HTML name files in folders that are there and can be written to",
-		}
+	unwritable, err := s.keys.checkFiles()
+	if err != nil {
+		return nil, err
 	}
+	s.malformed = env.Join(s.malformed, unwritable)
 	s.open(to)
 	s.slots = make(chan struct{}, int(s.keys.Parallelism))
 	s.shelf, s.checked = source.NewShelf(environment, s.log), map[string]error{}
@@ -193,6 +196,9 @@ func (s *Session) prepare(ctx context.Context, programs []called) ([]*node, erro
 	nodes := make([]*node, 0, len(programs))
 	var leaves []*node
 	var problems, unusable []error
+	if s.malformed != nil {
+		problems = append(problems, s.malformed)
+	}
 	every := map[string]bool{}
 	for _, c := range programs {
 		n := s.nodeOf(c.program)
@@ -223,8 +229,11 @@ func (s *Session) prepare(ctx context.Context, programs []called) ([]*node, erro
 		scope := s.registry.scopeOf(leaf.program, len(every) == 1, len(spans) > 1)
 		leaf.environment = s.environment.Within(scope.Group)
 		unclear, barred := leaf.layer(ctx, scope)
-		if barred != nil {
-			return nil, barred // what the program reads follows from its layers
+		switch { // what the program reads follows from its layers
+		case barred != nil && len(problems) > 0:
+			return nil, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: errors.Join(env.Join(problems...), barred), Hint: strings.Join(hints, "; ")}
+		case barred != nil:
+			return nil, barred
 		}
 		declared = append(declared, &source.Keys{})
 		declared = append(declared, leaf.task.Coordinates()...)

@@ -233,12 +233,34 @@ func TestKeysOfAProgram(t *testing.T) {
 }
 
 func TestMalformedKeysOfTheSession(t *testing.T) {
+	for name, words := range map[string][]string{"of a program": {"ssh-web"}, "of no program": nil} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, machine("web"))
+			got := w.run(t.Context(), map[string]string{"PARALLELISM": "0", "PROGRESS": "loud", "REPORT": "/no/folder/record.json"}, words...)
+			assert.Equal(t, report.CodeOf(got.err), report.Usage)
+			for _, key := range []string{"3 environment keys are", "PARALLELISM", "PROGRESS", "REPORT: "} {
+				assert.ErrorContains(t, got.err, key)
+			}
+			assert.Assert(t, cmp.Len(w.ssh.seen(), 0))
+		})
+	}
+}
+
+func TestMalformedKeysOfTheSessionAndOfItsPrograms(t *testing.T) {
 	w := newWorld(t, machine("web"))
-	_, err := w.registry.NewSession(t.Context(), env.Map(map[string]string{"PARALLELISM": "0", "PROGRESS": "loud"}),
-		Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
-	assert.Equal(t, report.CodeOf(err), report.Usage)
-	assert.ErrorContains(t, err, "PARALLELISM")
-	assert.ErrorContains(t, err, "PROGRESS")
+	w.ssh.keys = withHostKeys
+	dir := t.TempDir()
+	got := w.run(t.Context(), map[string]string{"PARALLELISM": "0", "REPORT": dir + "/record.json", "REPORT_HTML": dir + "/no/page.html"}, "ssh-web")
+	assert.Equal(t, report.CodeOf(got.err), report.Usage)
+	for _, key := range []string{"PARALLELISM", "REPORT_HTML", "FAKE_HOST: missing"} {
+		assert.ErrorContains(t, got.err, key)
+	}
+	assert.Equal(t, recordAt(t, dir+"/record.json").ExitCode, report.Usage, "it is told where that can be told")
+
+	got = w.run(t.Context(), map[string]string{"PARALLELISM": "0", "SELF_MODULE_SOURCE": dir + "/no/modules"}, "ssh-web")
+	assert.Equal(t, report.CodeOf(got.err), report.Usage)
+	assert.ErrorContains(t, got.err, "PARALLELISM")
+	assert.ErrorContains(t, got.err, dir+"/no/modules", "what is read follows from it")
 }
 
 func TestProgressForms(t *testing.T) {
@@ -333,11 +355,12 @@ func TestReportThatCannotBeWritten(t *testing.T) {
 	} {
 		t.Run(c.name+" is known before anything starts", func(t *testing.T) {
 			w := newWorld(t, machine("web"))
-			_, err := w.registry.NewSession(t.Context(), env.Map(c.variables), Streams{})
-			assert.Equal(t, report.CodeOf(err), report.Usage)
+			got := w.run(t.Context(), c.variables, "ssh-web")
+			assert.Equal(t, report.CodeOf(got.err), report.Usage)
 			for _, text := range c.says {
-				assert.ErrorContains(t, err, text)
+				assert.ErrorContains(t, got.err, text)
 			}
+			assert.Assert(t, cmp.Len(w.ssh.seen(), 0))
 		})
 	}
 	t.Run("found out at the end", func(t *testing.T) {

@@ -110,6 +110,10 @@ func (s Shell) command(dir string) child.Terminal {
 			if value, ok := strings.CutPrefix(entry, "ZDOTDIR="); ok {
 				own[zshVariable] = value
 			}
+			// Where this host's own zshenv sets ZDOTDIR, our files are not read.
+			if value, ok := strings.CutPrefix(entry, "PATH="); ok {
+				own["PATH"] = filepath.Join(dir, "bin") + ":" + value
+			}
 		}
 		own["ZDOTDIR"] = filepath.Join(dir, "zsh")
 	}

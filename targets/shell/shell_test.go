@@ -26,8 +26,9 @@ func TestCommand(t *testing.T) {
 		slices.Sort(all)
 		assert.DeepEqual(t, got.Env, all)
 	}
-	own := Shell{Path: "/bin/zsh", Env: []string{"ZDOTDIR=/home/me/zsh"}}.command("/t")
+	own := Shell{Path: "/bin/zsh", Env: []string{"PATH=/usr/bin:/bin", "ZDOTDIR=/home/me/zsh"}}.command("/t")
 	assert.Assert(t, slices.Contains(own.Env, "SLIPWAY_ZDOTDIR=/home/me/zsh"), "%v", own.Env)
+	assert.Assert(t, slices.Contains(own.Env, "PATH=/t/bin:/usr/bin:/bin"), "zsh may read none of our files: %v", own.Env)
 	assert.Assert(t, Shell{Path: "/bin/dash"}.Unknown())
 }
 

@@ -1,4 +1,4 @@
-// Command generate writes the Mage namespaces of the declared groups, the tables
+// Command generate writes the Mage namespaces of the declared groups, the list of the other targets, the tables
 // of docs/programs.md, the contract that the example of a front-end has, and what the
 // flake reads. It is run by go generate in the folder of package targets.
 package main
@@ -31,6 +31,7 @@ func generate() error {
 	}
 	return errors.Join(
 		gen.Write("..", ".", registry), gen.WriteTables("../docs/programs.md", registry),
+		gen.WriteOwn("catalog/own_gen.go", "."),
 		gen.WriteModule("../groups", registry),
 		gen.WriteContract("../examples/frontend/contract.json", registry, (*contract.Contract).Document),
 		gen.WriteContract("../nix/programs.json", registry, (*contract.Contract).ProgramsDocument),

@@ -3,7 +3,7 @@ if [[ -n ${SLIPWAY_ZDOTDIR+set} ]]; then export ZDOTDIR=$SLIPWAY_ZDOTDIR; else u
 unset SLIPWAY_ZDOTDIR
 if [[ ${HISTFILE:-} == $SLIPWAY_SHELL_DIR/* ]]; then HISTFILE=${ZDOTDIR:-$HOME}/.zsh_history; fi
 if [[ -r ${ZDOTDIR:-$HOME}/.zshrc ]]; then source ${ZDOTDIR:-$HOME}/.zshrc; fi
-path=($SLIPWAY_SHELL_DIR/bin $path)
+path=($SLIPWAY_SHELL_DIR/bin ${path:#"$SLIPWAY_SHELL_DIR/bin"})
 __slipway_prompt() {
   [[ $PROMPT == "($SLIPWAY_SHELL) "* ]] || PROMPT="($SLIPWAY_SHELL) $PROMPT"
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"fediversity.eu/slipway/targets/contract"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
 )
@@ -58,9 +59,15 @@ func (p *Pipeline) GitLab() ([]byte, error) {
 func (p *Pipeline) gitLabJob(j Job) mapping {
 	needs := make([]any, 0, len(j.Needs)) // empty, it means that the job waits for nothing
 	for _, name := range j.Needs {
-		needs = append(needs, mapping{{"job", name}, {"artifacts", false}})
+		reads := slices.ContainsFunc(j.Records, func(p contract.Program) bool { return p.Name == name })
+		needs = append(needs, mapping{{"job", name}, {"artifacts", reads}})
 	}
 	forwarded := []string{reportKey}
+	variables := mapping{{reportKey, j.record()}, {progressKey, progress}}
+	if len(j.Records) > 0 {
+		forwarded = append(forwarded, recordsKey)
+		variables = append(variables, entry{recordsKey, j.records()})
+	}
 	for _, v := range j.Variables {
 		forwarded = append(forwarded, v.Name)
 	}
@@ -75,11 +82,7 @@ func (p *Pipeline) gitLabJob(j Job) mapping {
 	m = append(m,
 		entry{"needs", needs},
 		entry{"resource_group", j.lock()},
-		entry{"variables", mapping{
-			{reportKey, j.record()},
-			{progressKey, progress},
-			{forwardKey, strings.Join(slices.Compact(forwarded), "\n")},
-		}},
+		entry{"variables", append(variables, entry{forwardKey, strings.Join(slices.Compact(forwarded), "\n")})},
 		entry{"script", []string{p.command(j)}},
 		entry{"retry", mapping{{"max", busyRetries}, {"exit_codes", []int{int(report.Busy)}}}},
 	)

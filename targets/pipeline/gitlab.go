@@ -22,6 +22,12 @@ const onlyForwarded = `unset -v $(awk 'BEGIN {
   for (name in ENVIRON) if (!(name in keep) && name ~ /^[A-Za-z_][A-Za-z0-9_]*$/) print name
 }')`
 
+// sources are what may start a pipeline in GitLab (GitLab, "CI/CD pipelines",
+// CI_PIPELINE_SOURCE): machines change when somebody, a schedule or another pipeline
+// says so. Of all else, such as a push or a pull request at GitHub, a pipeline has no
+// job, and of what GitLab comes to know neither.
+var sources = []string{"web", "api", "trigger", "schedule", "pipeline", "parent_pipeline"}
+
 // NeedsLimit is how many jobs one may need in GitLab, unless an administrator has
 // set another limit (GitLab, "CI/CD limits", ci_needs_size_limit).
 const NeedsLimit = 50
@@ -33,9 +39,8 @@ func (p *Pipeline) GitLab() ([]byte, error) {
 		{"workflow", mapping{
 			{"name", p.Name},
 			{"rules", []any{
-				// Machines change when somebody, a schedule or a pipeline says so.
-				mapping{{"if", `$CI_PIPELINE_SOURCE == "push" || $CI_PIPELINE_SOURCE == "merge_request_event"`}, {"when", "never"}},
-				mapping{{"when", "always"}},
+				mapping{{"if", "$CI_PIPELINE_SOURCE =~ /^(" + strings.Join(sources, "|") + ")$/"}, {"when", "always"}},
+				mapping{{"when", "never"}},
 			}},
 		}},
 		{"stages", []string{p.Verb}},

@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -217,6 +218,31 @@ func TestPipelines(t *testing.T) {
 		golden.Assert(t, string(text), system+".golden.yml")
 		assert.Equal(t, strings.Count(string(text), "bin/club club-"), 4)
 		assert.Equal(t, strings.Count(string(text), "RECORDS: club-fake-db-1-apply.json,club-fake-web-apply.json\n"), 1) // names, and not bell
+	}
+}
+
+func TestWhatStartsAPipelineInGitLab(t *testing.T) {
+	var file struct {
+		Workflow struct{ Rules []struct{ If, When string } }
+	}
+	written(t, (*pipeline.Pipeline).GitLab, &file)
+	// starts reads the rules as GitLab does: the first one that matches counts.
+	starts := func(source string) bool {
+		for _, rule := range file.Workflow.Rules {
+			pattern, ok := strings.CutPrefix(rule.If, "$CI_PIPELINE_SOURCE =~ ")
+			assert.Assert(t, ok || rule.If == "", rule.If)
+			if rule.If == "" || regexp.MustCompile(strings.Trim(pattern, "/")).MatchString(source) {
+				return rule.When == "always"
+			}
+		}
+		return false
+	}
+	for source, want := range map[string]bool{
+		"web": true, "api": true, "trigger": true, "schedule": true, "pipeline": true, "parent_pipeline": true,
+		"push": false, "merge_request_event": false, "external_pull_request_event": false, "external": false, "chat": false,
+		"webide": false, "security_orchestration_policy": false, "pipeline_execution_policy_schedule": false, "": false, "of a later GitLab": false,
+	} {
+		assert.Equal(t, starts(source), want, source)
 	}
 }
 

@@ -42,6 +42,9 @@ func (p *Pipeline) workflow(a actions) ([]byte, error) {
 		{"name", p.Name},
 		{"on", on},
 		{"permissions", mapping{{"contents", "read"}}},
+		// Of the run and not of each job: of those that wait, GitHub keeps the latest
+		// alone (GitHub, "Control the concurrency of workflows and jobs"), and a run
+		// that loses a job is torn in two. What two groups share, programs lock.
 		{"concurrency", mapping{{"group", "slipway-" + p.Group}, {"cancel-in-progress", false}}},
 		{"jobs", jobs},
 	})

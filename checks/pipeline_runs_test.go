@@ -19,10 +19,13 @@ import (
 )
 
 // jobScript runs what a job runs, and writes down which variables the job has; where
-// a file has an exit code, it only ends with that.
+// a file has its record, it only leaves that, and where one has an exit code, it only
+// ends with that.
 const jobScript = `#!/bin/sh
 env | sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p' | sort > "seen-$1"
 echo "$1" >> started
+record="$(dirname "$0")/record-$1"
+if [ -e "$record" ]; then exec cp "$record" "$REPORT"; fi
 codes="$(dirname "$0")/codes-$1"
 if [ -e "$codes" ]; then exit "$(cat "$codes")"; fi
 exec SLIPWAY "$@"
@@ -33,14 +36,16 @@ type repository struct {
 	*world
 	runner *gitlabci.Runner
 	dir    string
+	// outside is a folder of no repository, where the script of the jobs is.
+	outside string
 }
 
 // pipelined commits a pipeline into a repository of its own. Codes say how jobs end
 // that run nothing.
 func (w *world) pipelined(t *testing.T, runner *gitlabci.Runner, name string, variables map[string]any, codes map[string]string) *repository {
 	t.Helper()
-	r := &repository{world: w, runner: runner, dir: t.TempDir()}
 	outside := t.TempDir()
+	r := &repository{world: w, runner: runner, dir: t.TempDir(), outside: outside}
 	put := func(path, text string, mode os.FileMode) {
 		assert.NilError(t, os.WriteFile(path, []byte(text), mode))
 	}
@@ -72,9 +77,9 @@ func (w *world) pipelined(t *testing.T, runner *gitlabci.Runner, name string, va
 }
 
 // run runs the pipeline, and tells how it ended and what was said.
-func (r *repository) run(t *testing.T) (said string, ended error) {
+func (r *repository) run(t *testing.T, args ...string) (said string, ended error) {
 	t.Helper()
-	said, ended = r.runner.Run(t.Context(), r.dir, r.world.dir)
+	said, ended = r.runner.Run(t.Context(), r.dir, r.world.dir, args...)
 	t.Log(said)
 	return said, ended
 }
@@ -155,5 +160,44 @@ func TestPipelineRuns(t *testing.T) {
 		assert.Equal(t, len(started), 6)
 		assert.Equal(t, started[0], "operator-ssh-db-apply")
 		assert.DeepEqual(t, started[3:], []string{"operator-dns-apply", "operator-registrars-apply", "operator-netbox-apply"})
+	})
+
+	// Each job is in a folder of its own, with what it is handed of others.
+	t.Run("an effect sees the addresses that machines' jobs recorded", func(t *testing.T) {
+		octodns := t.TempDir()
+		for _, name := range []string{"octodns-sync", "octodns-validate", "octodns-dump"} {
+			assert.NilError(t, os.Symlink("/bin/true", filepath.Join(octodns, name))) // the rendering is ours
+		}
+		given := map[string]any{
+			"DNS_DOMAIN": "example.org", "CACHE_DIR": w.env["CACHE_DIR"], "DNS_OCTODNS": filepath.Join(octodns, "octodns-sync"),
+			"REGISTRAR": "gandi", "DELEGATION_NAME_SERVERS": "ns.example.net", "DELEGATION_DNSKEY": "none",
+			"WEB_ADDRESSES": "192.0.2.7",
+		}
+		r := w.pipelined(t, runner, "operator-tf-combined-validate", given, nil)
+		leave := func(machine string, addresses ...string) {
+			record := &report.Record{
+				Version: 1, Program: "operator-tf-" + machine + "-validate", Group: "operator", Method: "tf", Machine: machine,
+				Verb: "validate", Addresses: addresses,
+			}
+			assert.NilError(t, record.Write(filepath.Join(r.outside, "record-"+record.Program), nil))
+		}
+		leave("db")
+		leave("web", "192.0.2.99")
+		leave("forge", "192.0.2.9")
+		said, ended := r.run(t, "--shell-isolation")
+		assert.NilError(t, ended)
+		assert.Assert(t, strings.Contains(said, "forge has the address 192.0.2.9, as the record of its deployment tells"), said)
+		assert.Assert(t, !strings.Contains(said, "192.0.2.99"), said) // somebody named another
+		text, err := os.ReadFile(filepath.Join(r.dir, ".gitlab-ci-local", "artifacts", "operator-dns-validate", "operator-dns-validate.json"))
+		assert.NilError(t, err)
+		var record report.Record
+		assert.NilError(t, json.Unmarshal(text, &record))
+		assert.Equal(t, record.ExitCode, report.Healthy)
+
+		// The job of a machine that left no record has told nothing of it.
+		assert.NilError(t, os.WriteFile(filepath.Join(r.outside, "record-operator-tf-forge-validate"), nil, 0o600))
+		said, ended = r.run(t, "--shell-isolation")
+		assert.Assert(t, ended != nil)
+		assert.Assert(t, strings.Contains(said, "operator-tf-forge-validate.json"), said)
 	})
 }

@@ -14,9 +14,11 @@ import (
 	"fediversity.eu/slipway/targets/env"
 )
 
-// Keys are the coordinates of one machine's addresses.
+// Keys are the coordinates of one machine's addresses, and of where those of all
+// machines were recorded.
 type Keys struct {
-	Addresses List `env:"ADDRESSES" scope:"machine" desc:"public addresses of the machine, IPv4 and IPv6, separated by commas; a machine without one is in no zone"`
+	Addresses List      `env:"ADDRESSES" scope:"machine" desc:"public addresses of the machine, IPv4 and IPv6, separated by commas; a machine without one is in no zone"`
+	Records   env.Paths `env:"RECORDS" desc:"records of deployments of the group's machines, as REPORT writes them, separated by commas: the addresses in them count for machines of which no other is named"`
 }
 
 // List is addresses that others can reach, none of them twice. The first of each

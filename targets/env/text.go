@@ -92,6 +92,30 @@ func (p *Path) EnvDecode(value string) error {
 // Valid says what EnvDecode accepts.
 func (p *Path) Valid() string { return "path, absolute or from the working directory" }
 
+// Paths is a list of absolute paths of files or folders, which need not exist.
+type Paths []Path
+
+// EnvDecode takes paths between commas; blanks around one are not part of it.
+func (p *Paths) EnvDecode(value string) error {
+	var names Names
+	if err := names.EnvDecode(value); err != nil {
+		return err
+	}
+	paths := make(Paths, len(names))
+	for i, name := range names {
+		if err := paths[i].EnvDecode(name); err != nil {
+			return err
+		}
+	}
+	*p = paths
+	return nil
+}
+
+// Valid says what EnvDecode accepts.
+func (p *Paths) Valid() string {
+	return "paths separated by commas, absolute or from the working directory"
+}
+
 // Bool is a yes or no.
 type Bool bool
 

@@ -164,6 +164,10 @@ func TestPath(t *testing.T) {
 	refused[env.Path](t, map[string]string{
 		"~/x": "starts with ~, which only a shell expands", "/a\x00b": "holds a line end or another control character",
 	})
+	valid(t, map[string]env.Paths{"/a": {"/a"}, "x.json, /b/../c": {env.Path(here + "/x.json"), "/c"}})
+	refused[env.Paths](t, map[string]string{
+		"/a,": "has an empty name before, after or between its commas", "/a,~/x": "starts with ~, which only a shell expands",
+	})
 }
 
 func TestURL(t *testing.T) {

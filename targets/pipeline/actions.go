@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fediversity.eu/slipway/targets/report"
@@ -13,13 +14,14 @@ type actions struct {
 	runner   string // label of a runner, by default
 	checkout string
 	upload   string // puts a file among the artefacts
+	download string // gets files from there
 	callable bool   // a workflow may be called by others
 }
 
 var (
-	gitHub = actions{"github", "self-hosted", "actions/checkout@v4", "actions/upload-artifact@v4", true}
-	// Forgejo's own copy of upload-artifact: GitHub's refuses any other server.
-	forgejo = actions{"forgejo", "docker", "actions/checkout@v4", "forgejo/upload-artifact@v4", false}
+	gitHub = actions{"github", "self-hosted", "actions/checkout@v4", "actions/upload-artifact@v4", "actions/download-artifact@v4", true}
+	// Forgejo's own copies for artefacts: GitHub's refuse any other server.
+	forgejo = actions{"forgejo", "docker", "actions/checkout@v4", "forgejo/upload-artifact@v4", "forgejo/download-artifact@v4", false}
 )
 
 // GitHub writes the pipeline as a workflow of GitHub Actions (GitHub, "Workflow
@@ -40,6 +42,9 @@ func (p *Pipeline) workflow(a actions) ([]byte, error) {
 		{"name", p.Name},
 		{"on", on},
 		{"permissions", mapping{{"contents", "read"}}},
+		// Of the run and not of each job: of those that wait, GitHub keeps the latest
+		// alone (GitHub, "Control the concurrency of workflows and jobs"), and a run
+		// that loses a job is torn in two. What two groups share, programs lock.
 		{"concurrency", mapping{{"group", "slipway-" + p.Group}, {"cancel-in-progress", false}}},
 		{"jobs", jobs},
 	})
@@ -60,7 +65,7 @@ func (p *Pipeline) actionsJob(a actions, j Job) mapping {
 		runner = []string{a.runner}
 	}
 	// Of the steps, only this one sees the variables.
-	given := mapping{{reportKey, j.record()}}
+	given := mapping{{reportKey, j.record()}}.with(len(j.Records) > 0, recordsKey, j.records())
 	for _, v := range j.Variables {
 		value := "vars." + v.Name
 		switch {
@@ -76,15 +81,34 @@ func (p *Pipeline) actionsJob(a actions, j Job) mapping {
 	m := mapping{{"runs-on", runner}}
 	m = m.with(p.keys.Image != "", "container", p.keys.Image)
 	m = m.with(len(j.Needs) > 0, "needs", j.Needs)
-	return append(m, entry{"steps", []any{
-		mapping{{"uses", a.checkout}},
+	steps := []any{mapping{{"uses", a.checkout}}}
+	for _, pattern := range j.patterns() {
+		steps = append(steps, mapping{
+			{"uses", a.download},
+			{"with", mapping{{"pattern", pattern}, {"merge-multiple", true}}},
+		})
+	}
+	return append(m, entry{"steps", append(
+		steps,
 		mapping{{"name", j.Program.Name}, {"run", p.patiently(j)}, {"env", given}},
 		mapping{
 			{"if", "always()"},
 			{"uses", a.upload},
 			{"with", mapping{{"name", j.Program.Name}, {"path", j.record()}}},
 		},
-	}})
+	)})
+}
+
+// patterns match the artefacts with the records that a job reads: one step for any
+// number of machines. A record that none of them brings is missed by the program,
+// which is given the name of each.
+func (j Job) patterns() []string {
+	var list []string
+	for _, p := range j.Records {
+		list = append(list, p.Group+"-"+p.Method+"-*-"+p.Verb)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // patiently is the script of a step: these systems neither try again nor know a

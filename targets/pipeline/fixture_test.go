@@ -6,6 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"fediversity.eu/slipway/effects/address"
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
@@ -17,15 +18,32 @@ import (
 func club(t *testing.T) *program.Registry {
 	t.Helper()
 	group := groups.Group{
-		Name: "club", Description: "machines of the club", Methods: []string{"fake"},
+		Name: "club", Description: "machines of the club", Methods: []string{"fake"}, Effects: []string{"names", "bell"},
 		Machines: []groups.Machine{
 			{Name: "web", Description: "a site", Modules: []string{"web.nix"}, Placement: groups.External{}},
 			{Name: "db-1", Description: "its database", Modules: []string{"db.nix"}, Placement: groups.External{}, Internal: true},
 		},
 	}
-	r, err := program.New([]groups.Group{group}, []methods.Method{way{}}, func(methods.Deployment) task.Task { return work{} })
+	r, err := program.New([]groups.Group{group}, []methods.Method{way{}}, func(methods.Deployment) task.Task { return work{} },
+		effect{"names", []any{&address.Keys{}}}, effect{"bell", nil})
 	assert.NilError(t, err)
 	return r
+}
+
+// effect is one that follows the machines.
+type effect struct {
+	name string
+	keys []any
+}
+
+func (e effect) Name() string                        { return e.name }
+func (effect) Description() string                   { return "has no effect" }
+func (effect) Check(groups.Group) error              { return nil }
+func (e effect) Task(groups.Group, string) task.Task { return e }
+func (e effect) Coordinates() []any                  { return e.keys }
+func (effect) Run(context.Context, *task.Run) error  { return nil }
+func (effect) Verbs(groups.Group) []task.Verb {
+	return []task.Verb{{Name: task.Apply, Description: "applies"}}
 }
 
 // way is a method that deploys nothing.

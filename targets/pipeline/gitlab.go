@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"fediversity.eu/slipway/targets/contract"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
 )
@@ -21,6 +22,12 @@ const onlyForwarded = `unset -v $(awk 'BEGIN {
   for (name in ENVIRON) if (!(name in keep) && name ~ /^[A-Za-z_][A-Za-z0-9_]*$/) print name
 }')`
 
+// sources are what may start a pipeline in GitLab (GitLab, "CI/CD pipelines",
+// CI_PIPELINE_SOURCE): machines change when somebody, a schedule or another pipeline
+// says so. Of all else, such as a push or a pull request at GitHub, a pipeline has no
+// job, and of what GitLab comes to know neither.
+var sources = []string{"web", "api", "trigger", "schedule", "pipeline", "parent_pipeline"}
+
 // NeedsLimit is how many jobs one may need in GitLab, unless an administrator has
 // set another limit (GitLab, "CI/CD limits", ci_needs_size_limit).
 const NeedsLimit = 50
@@ -32,9 +39,8 @@ func (p *Pipeline) GitLab() ([]byte, error) {
 		{"workflow", mapping{
 			{"name", p.Name},
 			{"rules", []any{
-				// Machines change when somebody, a schedule or a pipeline says so.
-				mapping{{"if", `$CI_PIPELINE_SOURCE == "push" || $CI_PIPELINE_SOURCE == "merge_request_event"`}, {"when", "never"}},
-				mapping{{"when", "always"}},
+				mapping{{"if", "$CI_PIPELINE_SOURCE =~ /^(" + strings.Join(sources, "|") + ")$/"}, {"when", "always"}},
+				mapping{{"when", "never"}},
 			}},
 		}},
 		{"stages", []string{p.Verb}},
@@ -58,9 +64,15 @@ func (p *Pipeline) GitLab() ([]byte, error) {
 func (p *Pipeline) gitLabJob(j Job) mapping {
 	needs := make([]any, 0, len(j.Needs)) // empty, it means that the job waits for nothing
 	for _, name := range j.Needs {
-		needs = append(needs, mapping{{"job", name}, {"artifacts", false}})
+		reads := slices.ContainsFunc(j.Records, func(p contract.Program) bool { return p.Name == name })
+		needs = append(needs, mapping{{"job", name}, {"artifacts", reads}})
 	}
 	forwarded := []string{reportKey}
+	variables := mapping{{reportKey, j.record()}, {progressKey, progress}}
+	if len(j.Records) > 0 {
+		forwarded = append(forwarded, recordsKey)
+		variables = append(variables, entry{recordsKey, j.records()})
+	}
 	for _, v := range j.Variables {
 		forwarded = append(forwarded, v.Name)
 	}
@@ -75,11 +87,7 @@ func (p *Pipeline) gitLabJob(j Job) mapping {
 	m = append(m,
 		entry{"needs", needs},
 		entry{"resource_group", j.lock()},
-		entry{"variables", mapping{
-			{reportKey, j.record()},
-			{progressKey, progress},
-			{forwardKey, strings.Join(slices.Compact(forwarded), "\n")},
-		}},
+		entry{"variables", append(variables, entry{forwardKey, strings.Join(slices.Compact(forwarded), "\n")})},
 		entry{"script", []string{p.command(j)}},
 		entry{"retry", mapping{{"max", busyRetries}, {"exit_codes", []int{int(report.Busy)}}}},
 	)

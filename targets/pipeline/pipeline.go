@@ -1,7 +1,8 @@
 // Package pipeline writes the graph of a group as a pipeline of a CI system: one
 // job a program, each after the jobs that it needs, with the variables that its
 // program reads and no others. The CI system then does what an aggregate does in one
-// process: it starts what can start, and leaves out what needs a job that failed.
+// process: it starts what can start, leaves out what needs a job that failed, and
+// hands an effect the records of the machines before it, which tell where these are.
 package pipeline
 
 import (
@@ -38,12 +39,17 @@ type Job struct {
 	Program   contract.Program
 	Needs     []string            // programs that must end healthy before it
 	Needed    bool                // another job needs it
+	Records   []contract.Program  // of those it needs, the deployments whose records it reads
 	Variables []contract.Variable // what it is given, sorted by name
 }
 
 // reportKey is the variable that names the file of a job's record, which the
 // pipeline sets itself.
 const reportKey = "REPORT"
+
+// recordsKey is the variable that names the records of machines which an effect
+// reads. Where it follows machines, the pipeline sets it itself.
+const recordsKey = "RECORDS"
 
 // phaseKey is the variable that says whether there is a state yet. Whoever starts a
 // pipeline says it, for that one run.
@@ -70,14 +76,31 @@ func New(r *program.Registry, published *contract.Contract, name string, keys Ke
 	for _, share := range published.Shares(whole) {
 		name := share.Program.Name
 		slices.Sort(needs[name])
-		jobs = append(jobs, Job{
-			Program: share.Program, Needs: needs[name], Needed: needed[name],
-			Variables: slices.DeleteFunc(share.Variables, func(v contract.Variable) bool { return v.Name == reportKey }),
+		job := Job{Program: share.Program, Needs: needs[name], Needed: needed[name], Variables: share.Variables}
+		job.Records = job.reads(published)
+		job.Variables = slices.DeleteFunc(job.Variables, func(v contract.Variable) bool {
+			return v.Name == reportKey || v.Name == recordsKey && len(job.Records) > 0
 		})
+		jobs = append(jobs, job)
 	}
 	return &Pipeline{
 		Name: p.Name, Group: p.Group, Verb: p.Verb, Jobs: inOrder(jobs), keys: keys, phase: phaseOf(published, jobs),
 	}, nil
+}
+
+// reads lists the deployments whose records a job reads: those of the machines of its
+// own group that it needs.
+func (j Job) reads(published *contract.Contract) []contract.Program {
+	if !slices.ContainsFunc(j.Variables, func(v contract.Variable) bool { return v.Name == recordsKey }) {
+		return nil
+	}
+	var list []contract.Program
+	for _, name := range j.Needs {
+		if p, ok := published.Find(name); ok && p.Kind == program.Deployment && p.Group == j.Program.Group {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 func aggregate(r *program.Registry, name string) (program.Program, error) {
@@ -148,7 +171,18 @@ const plan = "plan"
 func (j Job) amber() bool { return !j.Needed || j.Program.Verb == plan }
 
 // record is the file of a job's record.
-func (j Job) record() string { return j.Program.Name + ".json" }
+func (j Job) record() string { return recordOf(j.Program) }
+
+func recordOf(p contract.Program) string { return p.Name + ".json" }
+
+// records is the value of recordsKey: the files lie where the job runs.
+func (j Job) records() string {
+	files := make([]string, 0, len(j.Records))
+	for _, p := range j.Records {
+		files = append(files, recordOf(p))
+	}
+	return strings.Join(files, ",")
+}
 
 // command is what runs a job's program.
 func (p *Pipeline) command(j Job) string { return p.keys.Command + " " + j.Program.Name }

@@ -1,6 +1,8 @@
 package pipeline_test
 
 import (
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,7 +35,9 @@ func published(t *testing.T) (*program.Registry, *contract.Contract) {
 // job is what is read back of one job, whatever the system.
 type job struct {
 	needs, variables []string
-	amber            bool // exit code 6 is a warning
+	amber            bool     // exit code 6 is a warning
+	handed           []string // records that it is given
+	fetched          []string // what it gets of the artefacts of others, by name or pattern
 }
 
 // TestEveryPipelineHasEveryEdgeAndEveryVariable reads back the pipelines of every
@@ -44,7 +48,7 @@ func TestEveryPipelineHasEveryEdgeAndEveryVariable(t *testing.T) {
 	for _, p := range c.Programs {
 		reads[p.Name] = c.Variables(p)
 	}
-	pipelines, edges := 0, 0
+	pipelines, edges, handed := 0, 0, 0
 	for _, p := range r.Programs() {
 		if !p.Aggregate() {
 			continue
@@ -69,6 +73,14 @@ func TestEveryPipelineHasEveryEdgeAndEveryVariable(t *testing.T) {
 				for _, name := range got.variables {
 					assert.Assert(t, slices.Contains(reads[member], name), "%s for %s: %s does not read %s", p.Name, system, member, name)
 				}
+				machines := []string{}
+				for _, name := range want {
+					if before, _ := c.Find(name); before.Machine != "" && slices.Contains(reads[member], "RECORDS") {
+						machines = append(machines, name)
+					}
+				}
+				checkRecords(t, got, machines, p.Name+" for "+system+": "+member)
+				handed += len(machines)
 				needed := false
 				for _, names := range needs {
 					needed = needed || slices.Contains(names, member)
@@ -84,7 +96,25 @@ func TestEveryPipelineHasEveryEdgeAndEveryVariable(t *testing.T) {
 			pipelines++
 		}
 	}
-	assert.Assert(t, pipelines > 50 && edges > 100, "%d pipelines, %d edges", pipelines, edges)
+	assert.Assert(t, pipelines > 50 && edges > 100 && handed > 100, "%d pipelines, %d edges, %d records", pipelines, edges, handed)
+}
+
+// checkRecords shows that a job is given the records of machines, and that each of
+// them is fetched.
+func checkRecords(t *testing.T, got job, machines []string, what string) {
+	t.Helper()
+	files := make([]string, 0, len(machines))
+	for _, name := range machines {
+		files = append(files, name+".json")
+		matched := slices.ContainsFunc(got.fetched, func(pattern string) bool {
+			ok, err := path.Match(pattern, name)
+			assert.NilError(t, err)
+			return ok
+		})
+		assert.Assert(t, matched, "%s: %s is not among %v", what, name, got.fetched)
+	}
+	assert.Assert(t, slices.Equal(got.handed, files), "%s is given %v, not %v", what, got.handed, files)
+	assert.Assert(t, len(machines) > 0 || len(got.fetched) == 0, "%s gets %v", what, got.fetched)
 }
 
 // read reads a pipeline back.
@@ -97,8 +127,13 @@ func read(t *testing.T, system string, text []byte) map[string]job {
 		Jobs map[string]struct {
 			Needs []string
 			Steps []struct {
-				Run string
-				Env map[string]string
+				Run  string
+				Env  map[string]string
+				Uses string
+				With struct {
+					Pattern string
+					Merge   bool `yaml:"merge-multiple"`
+				}
 			}
 		}
 	}
@@ -109,8 +144,16 @@ func read(t *testing.T, system string, text []byte) map[string]job {
 		for _, step := range one.Steps {
 			assert.Assert(t, step.Run == "" || strings.Contains(step.Run, "  slipway "+name+" &\n"))
 			got.amber = got.amber || strings.Contains(step.Run, "code=0\nfi\n")
+			if strings.Contains(step.Uses, "/download-artifact@") {
+				assert.Assert(t, step.With.Merge && len(got.variables) == 0) // into the folder, before the program
+				got.fetched = append(got.fetched, step.With.Pattern)
+			}
 			for variable, value := range step.Env {
 				got.variables = append(got.variables, variable)
+				if variable == "RECORDS" && !strings.HasPrefix(value, "$") {
+					got.handed = strings.Split(value, ",")
+					continue
+				}
 				assert.Assert(t, variable == "REPORT" || strings.Contains(value, "."+variable+" "), value)
 			}
 		}
@@ -129,7 +172,10 @@ func readGitLab(t *testing.T, text []byte) map[string]job {
 			continue
 		}
 		var got struct {
-			Needs     []struct{ Job string }
+			Needs []struct {
+				Job       string
+				Artifacts bool
+			}
 			Variables map[string]string
 			Script    []string
 			Allow     struct {
@@ -143,6 +189,12 @@ func readGitLab(t *testing.T, text []byte) map[string]job {
 		own := job{amber: slices.Contains(got.Allow.Codes, int(report.RebootNeeded))}
 		for _, need := range got.Needs {
 			own.needs = append(own.needs, need.Job)
+			if need.Artifacts {
+				own.fetched = append(own.fetched, need.Job)
+			}
+		}
+		if records := got.Variables["RECORDS"]; records != "" {
+			own.handed = strings.Split(records, ",")
 		}
 		for variable := range strings.FieldsSeq(got.Variables["SLIPWAY_VARIABLES"]) {
 			if !slices.ContainsFunc(env.Fixed(), func(v env.Variable) bool { return v.Name == variable }) {
@@ -164,7 +216,33 @@ func TestPipelines(t *testing.T) {
 		text, err := write(made)
 		assert.NilError(t, err)
 		golden.Assert(t, string(text), system+".golden.yml")
-		assert.Equal(t, strings.Count(string(text), "bin/club club-fake-"), 2)
+		assert.Equal(t, strings.Count(string(text), "bin/club club-"), 4)
+		assert.Equal(t, strings.Count(string(text), "RECORDS: club-fake-db-1-apply.json,club-fake-web-apply.json\n"), 1) // names, and not bell
+	}
+}
+
+func TestWhatStartsAPipelineInGitLab(t *testing.T) {
+	var file struct {
+		Workflow struct{ Rules []struct{ If, When string } }
+	}
+	written(t, (*pipeline.Pipeline).GitLab, &file)
+	// starts reads the rules as GitLab does: the first one that matches counts.
+	starts := func(source string) bool {
+		for _, rule := range file.Workflow.Rules {
+			pattern, ok := strings.CutPrefix(rule.If, "$CI_PIPELINE_SOURCE =~ ")
+			assert.Assert(t, ok || rule.If == "", rule.If)
+			if rule.If == "" || regexp.MustCompile(strings.Trim(pattern, "/")).MatchString(source) {
+				return rule.When == "always"
+			}
+		}
+		return false
+	}
+	for source, want := range map[string]bool{
+		"web": true, "api": true, "trigger": true, "schedule": true, "pipeline": true, "parent_pipeline": true,
+		"push": false, "merge_request_event": false, "external_pull_request_event": false, "external": false, "chat": false,
+		"webide": false, "security_orchestration_policy": false, "pipeline_execution_policy_schedule": false, "": false, "of a later GitLab": false,
+	} {
+		assert.Equal(t, starts(source), want, source)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestWhatAJobOfActionsMakesOfExitCodes(t *testing.T) {
 		Jobs map[string]struct{ Steps []struct{ Run string } }
 	}
 	written(t, (*pipeline.Pipeline).GitHub, &file)
-	const needed, last = "club-fake-db-1-apply", "club-fake-web-apply"
+	const needed, last = "club-fake-db-1-apply", "club-bell-apply"
 	for _, c := range []struct {
 		name, job, codes string
 		ends             report.Code

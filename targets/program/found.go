@@ -12,8 +12,9 @@ import (
 )
 
 // found gives the environment of an effect the addresses that the machines of its
-// group were found to have in this session: one that was made in it had none
-// before. They count where nobody named any, neither the caller nor the group.
+// group were found to have in this session, or else in the runs whose records it was
+// given: one that was made in them had none before. They count where nobody named
+// any, neither the caller nor the group.
 func (n *node) found(ctx context.Context, log *report.Log) (env.Environment, error) {
 	environment := n.environment
 	key, reads := addressesKey(n.task.Coordinates())
@@ -26,12 +27,15 @@ func (n *node) found(ctx context.Context, log *report.Log) (env.Environment, err
 		if named, err := address.Of(ctx, environment, machine, alone); err != nil || len(named) > 0 {
 			continue // the effect itself says what is wrong
 		}
-		own := address.Reachable(n.session.addressesOf(group, machine))
+		own, teller := address.Reachable(n.session.addressesOf(group, machine)), "its deployment"
+		if len(own) == 0 {
+			own, teller = address.Reachable(n.recorded[machine.Name]), "the record of its deployment"
+		}
 		if len(own) == 0 {
 			continue
 		}
 		text := strings.Join(own, ",")
-		log.Infof("%s has the address %s, as its deployment tells", machine.Name, text)
+		log.Infof("%s has the address %s, as %s tells", machine.Name, text, teller)
 		given, err := environment.Give(env.For{Machine: machine.Name, Alone: alone}, key, text)
 		if err != nil {
 			return environment, err

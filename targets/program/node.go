@@ -26,10 +26,11 @@ type node struct {
 	loaded      bool
 	label       string // before its results, where it is one of several members of an aggregate
 	arguments   []string
-	layers      []report.Layer  // that its task was made of
-	layered     bool            // not all of them are baked into the program
-	declared    groups.Group    // what its task was made of
-	environment env.Environment // as its group sees it, with the arguments, where it has a task
+	layers      []report.Layer      // that its task was made of
+	layered     bool                // not all of them are baked into the program
+	declared    groups.Group        // what its task was made of
+	environment env.Environment     // as its group sees it, with the arguments, where it has a task
+	recorded    map[string][]string // addresses by machine, of an effect that is given records
 
 	once    sync.Once
 	release func() // of its slot, where it has one

@@ -278,10 +278,11 @@ func (n *node) load(ctx context.Context, scope env.For) (malformed, refused erro
 	if err := env.Join(err, environment.Load(ctx, scope, n.task.Coordinates()...)); err != nil {
 		return err, nil
 	}
+	refused = n.recall(ctx, environment, scope)
 	if checker, ok := n.task.(task.Checker); ok {
-		return nil, checker.Check(environment)
+		refused = errors.Join(refused, checker.Check(environment))
 	}
-	return nil, nil
+	return nil, refused
 }
 
 func (s *Session) warnOfTypos(declared []any, owners map[string]bool) error {

@@ -79,6 +79,11 @@ func (u Unit) moving() bool {
 	return u.Job && u.Active != "active"
 }
 
+// serves tells whether the unit is up, also while it reads its settings again.
+func (u Unit) serves() bool {
+	return u.Active == "active" || u.Active == "reloading" || u.Active == "refreshing"
+}
+
 // Sample is what a machine says of itself at one moment.
 type Sample struct {
 	Boot   string        // boot ID

@@ -172,15 +172,20 @@ func (w *Watch) events(ctx context.Context, host Host) ([]event, error) {
 	return events, nil
 }
 
-// compare classes what was found: what the baseline had in the same unit is old.
+// compare classes what was found: what the baseline had in the same unit is old,
+// unless that served all the same: to be down is news then.
 func (w *Watch) compare(ctx context.Context, host Host, findings []Finding) error {
-	had := map[key]bool{}
+	had := map[key]Finding{}
 	for _, f := range w.faults {
-		had[f.Unit.key()] = true
+		had[f.Unit.key()] = f
+	}
+	so := func(f Finding) bool {
+		before, ok := had[f.Unit.key()]
+		return ok && (before.Fault == f.Fault || !before.Unit.serves())
 	}
 	var both []Unit
 	for _, f := range findings {
-		if had[f.Unit.key()] {
+		if so(f) {
 			both = append(both, f.Unit)
 		}
 	}
@@ -192,7 +197,7 @@ func (w *Watch) compare(ctx context.Context, host Host, findings []Finding) erro
 		id := f.Unit.key()
 		switch {
 		case f.Class == Remark:
-		case had[id] && now[id] == w.texts[id]:
+		case so(f) && now[id] == w.texts[id]:
 			findings[i].Class = Old
 		default:
 			findings[i].Class = New

@@ -78,6 +78,9 @@ func TestWhatTheRunStartedMustLiveForAMoment(t *testing.T) {
 func TestNewAndOld(t *testing.T) {
 	failed, well := web("failed", "Result=exit-code", "FragmentPath=/etc/web"), web("active", "FragmentPath=/etc/web")
 	reset := web("inactive", "FragmentPath=/etc/web")
+	illReloaded := web("active", "FragmentPath=/etc/web", "ReloadResult=exit-code")
+	looping := web("active", "FragmentPath=/etc/web", "Restart=always", "NRestarts=2", "ExecMainStartTimestampMonotonic=99000000")
+	waiting := strings.NewReplacer("SubState=x", "SubState=auto-restart").Replace(web("activating", "FragmentPath=/etc/web", "Restart=always", "NRestarts=2"))
 	for _, c := range []struct {
 		name    string
 		before  string
@@ -94,6 +97,10 @@ func TestNewAndOld(t *testing.T) {
 		{name: "failed before, and was reset", before: failed, after: reset, want: "web.service: old had failed before, and was not started again"},
 		{name: "failed before, and was mended", before: failed, after: well},
 		{name: "failed before, and was unloaded", before: failed, after: "", want: "web.service: old had failed before, and was not started again"},
+		{name: "had not reloaded, and fails now", before: illReloaded, after: failed, want: "web.service: new failed", code: report.Unhealthy},
+		{name: "was up between restarts, and is no more", before: looping, after: failed, want: "web.service: new failed", code: report.Unhealthy},
+		{name: "was up between restarts, and is so still", before: looping, after: strings.NewReplacer("NRestarts=2", "NRestarts=4", "=99000000", "=109000000").Replace(looping), want: "web.service: old restarts again and again"},
+		{name: "waited for a restart, and was given up", before: waiting, after: failed, want: "web.service: old failed"},
 		{name: "fails, and is tolerated", before: well, after: failed, options: Options{Tolerate: []string{"w?b"}}, want: "web.service: tolerated failed"},
 		{name: "a switch that blames nobody", before: well, after: well, options: Options{Switch: 4}, code: report.Unhealthy, says: "exit code 4"},
 		{name: "a switch that blames what was so before", before: failed, after: failed, options: Options{Switch: 4}, want: "web.service: old failed"},

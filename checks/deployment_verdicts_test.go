@@ -123,6 +123,10 @@ var everyFault = []faults{
 			units:  map[string]string{"called.socket": failed, "called.service": failed},
 		},
 		{
+			name: "a scope fails", within: "systemd-run --quiet --scope --unit=lingers --property=RuntimeMaxSec=1 sleep 1000 || true; " + hasFailed("lingers.scope"),
+			units: one("lingers.scope", failed), says: "lingers.scope: failed (timeout", after: "systemctl reset-failed lingers.scope",
+		},
+		{
 			name: "the port of a socket is taken", module: `systemd.sockets.taken = { wantedBy = [ "sockets.target" ]; listenStreams = [ "0.0.0.0:22" ]; };
 				systemd.services.taken.serviceConfig = { ` + sh(forEver) + ` };`,
 			units: one("taken.socket", failed),

@@ -1,6 +1,6 @@
 properties=Id,LoadState,LoadError,ActiveState,SubState,Result,ReloadResult,Type,Restart,RestartUSec,RestartUSecNext,RemainAfterExit,NRestarts,InvocationID,Job,ExecMainCode,ExecMainStatus,ExecMainStartTimestampMonotonic,ExecMainExitTimestampMonotonic,ActiveEnterTimestampMonotonic,InactiveEnterTimestampMonotonic,StateChangeTimestampMonotonic,ConditionTimestampMonotonic,AssertResult,AssertTimestampMonotonic,Requires,BindsTo,Requisite,Triggers,TriggeredBy,WantedBy,RequiredBy,BoundBy,RequisiteOf,FragmentPath,DropInPaths
-# The other types have nothing that could fail, and a machine has many of them.
-set -- '*.service' '*.socket' '*.timer' '*.path' '*.mount' '*.automount' '*.swap' '*.target'
+# Devices and slices have nothing that could fail, and a machine has many of them.
+set -- '*.service' '*.socket' '*.timer' '*.path' '*.mount' '*.automount' '*.swap' '*.target' '*.scope'
 export LC_ALL=C
 
 now=

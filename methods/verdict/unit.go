@@ -68,10 +68,12 @@ func (u Unit) timed() bool {
 }
 
 // moving tells whether the unit is on its way. A device that is in use but that
-// udev never announced stays "activating (tentative)" for ever and is well.
+// udev never announced stays "activating (tentative)" for ever and is well. Scopes
+// are processes that others started, as the session of somebody who logs out: how
+// long they take to end is nothing to wait for.
 func (u Unit) moving() bool {
 	switch {
-	case u.Sub == "tentative", u.Active == "failed":
+	case u.Sub == "tentative", u.Active == "failed", u.kind() == "scope":
 		return false
 	case u.Active == "activating", u.Active == "reloading", u.Active == "refreshing", u.Active == "deactivating":
 		return true

@@ -45,9 +45,16 @@ func TestParseSample(t *testing.T) {
 			[]Unit{{Name: "a.service", Active: "inactive", LoadError: "Unit is bad."}},
 			"",
 		},
+		{
+			"a machine that a user tells of", whole("Id=a.target\nActiveState=active\n\n\nUser=1000\n\nBoot=0b\nUptime=1e99\nClock=x\n\nId=b.target\nActiveState=active"),
+			[]Unit{{Name: "a.target", Active: "active"}, {Name: "b.target", User: "1000", Active: "active"}},
+			"",
+		},
+		{"an end that a user tells of", "Boot=0a\nUptime=12.5\nClock=1700000000\n\nId=a.target\nActiveState=active\n\nUser=1000\n\nEnd=yes\n\nId=b.target\nActiveState=active", nil, "cut off"},
 		{"nothing", "", nil, "systemctl named no unit"},
 		{"empty lines", "\n\n\n\n", nil, "systemctl named no unit"},
 		{"an error instead", "Failed to connect to bus: No such file or directory\n", nil, "systemctl named no unit"},
+		{"no units but those of a user", whole("User=1000\n\nId=a.target\nActiveState=active"), nil, "systemctl named no unit"},
 		{"a block without a unit", whole("ActiveState=active\n"), nil, "systemctl named no unit"},
 		{"a unit without a state", whole("Id=a.target\nLoadState=loaded\n"), nil, "unit a.target: no ActiveState"},
 		{"cut off after a unit", "Boot=0a\nUptime=12.5\nClock=1700000000\n\nId=a.target\nActiveState=active\n\n", nil, "cut off"},
@@ -83,6 +90,13 @@ func TestTheMachineOfASample(t *testing.T) {
 	assert.DeepEqual(t, s.Refused, map[string]string{"1000": "no way in"})
 	assert.Equal(t, s.at(2500*time.Millisecond).Unix(), int64(1700000000-10))
 	assert.Assert(t, s.at(0).IsZero())
+}
+
+func TestAUserWhoseUnitsCannotBeRead(t *testing.T) {
+	s, err := parseSample("Boot=0a\nUptime=12.5\nClock=1700000000\n\nId=a.target\nActiveState=active\n\nUser=1000\n\nId=b.target\nActiveState=splendid\n\nUser=1001\n\nId=c.target\nActiveState=active\n\nEnd=yes\n")
+	assert.NilError(t, err)
+	assert.DeepEqual(t, s.Units, []Unit{{Name: "a.target", Active: "active"}, {Name: "c.target", User: "1001", Active: "active"}})
+	assert.DeepEqual(t, s.Refused, map[string]string{"1000": `unit b.target: ActiveState "splendid" is none that is known`})
 }
 
 func TestSpans(t *testing.T) {

@@ -71,7 +71,9 @@ func TestEachRule(t *testing.T) {
 		{name: "has yet to start", unit: unit(func(u *Unit) { u.Active, u.Job = "inactive", true }), waits: true, stuck: StillStarts},
 		{name: "runs, with a job", unit: unit(func(u *Unit) { u.Job = true })},
 		{name: "is a device that udev never announced", unit: unit(func(u *Unit) { u.Name, u.Active, u.Sub = "dev-ttyS0.device", "activating", "tentative" })},
-		{name: "is a session that ends", unit: unit(func(u *Unit) { u.Name, u.Active, u.Sub, u.WantedBy = "session-1.scope", "deactivating", "stop-sigterm", nil })},
+		{name: "is a session that ends", unit: unit(func(u *Unit) {
+			u.Name, u.Active, u.Sub, u.WantedBy = "session-1.scope", "deactivating", "stop-sigterm", nil
+		})},
 		{name: "is a scope that failed", unit: unit(func(u *Unit) { u.Name, u.Active, u.Result, u.WantedBy = "run-1.scope", "failed", "timeout", nil }), want: FailedUnit},
 		{
 			name: "works since before the change", unit: unit(func(u *Unit) { u.Type, u.Active, u.Sub = "oneshot", "activating", "start" }),

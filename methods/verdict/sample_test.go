@@ -114,13 +114,30 @@ func TestSpans(t *testing.T) {
 	}
 }
 
+// happened makes events of the machine's units, and of one that is gone, of four
+// octets each.
+func happened(units []Unit, what []byte) []event {
+	var events []event
+	for ; len(what) >= 4; what = what[4:] {
+		e := event{at: time.Duration(what[2]) * time.Second, unit: "gone.service", kind: kind(what[1]%3) + started, restarts: int(what[3])}
+		if n := int(what[0]); n < len(units) && units[n].User == "" {
+			e.unit = units[n].Name
+		}
+		e.result = []string{"done", "failed", "dependency", "timeout", "canceled", ""}[what[3]%6]
+		events = append(events, e)
+	}
+	return events
+}
+
 func FuzzParseSample(f *testing.F) {
-	f.Add(recorded(f, "before.txt"))
-	f.Add(recorded(f, "after.txt"))
-	f.Add(printed(10, web("activating")))
-	f.Add("Boot=0a\nNow=-1\nUptime=NaN\nClock=x\n\nId=\nActiveState=active\n")
-	f.Add("Boot=0a\nUptime=1e300\nClock=1\n\nId=a\nActiveState=\n\nEnd=yes")
-	f.Fuzz(func(t *testing.T, text string) {
+	some := []byte("\x00\x01\x02\x01\x05\x05\x02\x02\x07\x05\x00\x09")
+	f.Add(recorded(f, "before.txt"), some)
+	f.Add(recorded(f, "after.txt"), some)
+	f.Add(printed(10, web("activating")), []byte(nil))
+	f.Add(printed(10, web("active", "Restart=always", "NRestarts=2")), some)
+	f.Add("Boot=0a\nNow=-1\nUptime=NaN\nClock=x\n\nId=\nActiveState=active\n", some)
+	f.Add("Boot=0a\nUptime=1e300\nClock=1\n\nId=a\nActiveState=\n\nEnd=yes", some)
+	f.Fuzz(func(t *testing.T, text string, what []byte) {
 		sample, err := parseSample(text)
 		if err != nil {
 			if len(sample.Units) > 0 {
@@ -132,11 +149,8 @@ func FuzzParseSample(f *testing.F) {
 			t.Error("a sample without a unit or a moment is none, and must not look healthy")
 		}
 		for _, base := range []*Sample{nil, &sample} {
-			v := newView(base, sample, nil, 0)
-			if v.waits().over() {
-				continue
-			}
-			if w := v.waits(); len(w.units) == 0 {
+			v := newView(base, sample, happened(sample.Units, what), 0)
+			if w := v.waits(); !w.over() && len(w.units) == 0 {
 				t.Error("something is waited for, and nobody can say what")
 			}
 			for _, u := range sample.Units {
@@ -144,9 +158,11 @@ func FuzzParseSample(f *testing.F) {
 					t.Errorf("half a unit: %+v", u)
 				}
 			}
-			for _, finding := range v.findings(true) {
-				if finding.String() == "" || finding.Name() == "" {
-					t.Errorf("a finding without words: %+v", finding)
+			for _, final := range []bool{false, true} {
+				for _, finding := range v.findings(final) {
+					if finding.String() == "" || finding.Name() == "" || finding.Fault == "" {
+						t.Errorf("a finding without words: %+v", finding)
+					}
 				}
 			}
 		}

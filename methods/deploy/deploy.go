@@ -179,7 +179,6 @@ func (c *change) prove(ctx context.Context, s nixos.Switch, watch *verdict.Watch
 	}
 	once := func() error {
 		defer c.show(ctx, s, guard)()
-		c.Record.Units, c.Record.Probes = nil, nil
 		return c.judge(ctx, watch, d.toplevel, int(ended.Code))
 	}
 	why := once()
@@ -372,8 +371,11 @@ func (c *change) wentBack(ctx context.Context, toplevel string, guard nixos.Guar
 	}
 }
 
-// judgedAgain judges the system that a machine went back to, in words.
+// judgedAgain judges the system that a machine went back to, in words. The record
+// keeps what was found of the system that it left.
 func (c *change) judgedAgain(ctx context.Context) string {
+	units, probes := c.Record.Units, c.Record.Probes
+	defer func() { c.Record.Units, c.Record.Probes = units, probes }()
 	c.stirred = true
 	if err := c.judge(ctx, nil, c.machine.Current, 0); err != nil {
 		return "the system that it went back to: " + err.Error()

@@ -341,7 +341,9 @@ func (w *world) bringAbout(g *guest.Guest, f faults, but []string, measured func
 func compare(t *testing.T, o outcome, want map[string]string) {
 	t.Helper()
 	got := map[string]string{}
-	for _, u := range o.record.Units {
+	for i, u := range o.record.Units {
+		again := slices.ContainsFunc(o.record.Units[:i], func(other report.Unit) bool { return other.Name == u.Name && other.User == u.User })
+		assert.Check(t, !again, "%s is in the record twice", u.Name)
 		got[u.Name] = u.Class + ": " + u.Fault
 		if strings.HasSuffix(want[u.Name], ": ") && strings.HasPrefix(got[u.Name], want[u.Name]) {
 			got[u.Name] = want[u.Name]

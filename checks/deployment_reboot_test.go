@@ -100,6 +100,21 @@ func TestDeploymentReboot(t *testing.T) {
 				assert.Assert(t, strings.Contains(o.stderr, "once.service"), o.stderr)
 			})
 
+			t.Run("a process that dies a moment after boot is found", func(t *testing.T) {
+				o := apply(t, with(`systemd.services.late = { wantedBy = [ "multi-user.target" ]; serviceConfig.ExecStart = "/bin/sh -c '[ -e /root/late ] && sleep 1.5 && exit 1; touch /root/late; exec sleep 1000000'"; };`),
+					map[string]string{"SSH_REBOOT": "always"})
+				assert.Equal(t, o.code, report.Unhealthy)
+				compare(t, o, one("late.service", failed))
+			})
+
+			t.Run("a unit that fails at every boot is old after one more", func(t *testing.T) {
+				worn := with(`systemd.services.worn = { wantedBy = [ "multi-user.target" ]; serviceConfig = { Type = "oneshot"; ExecStart = "/bin/false"; }; };`)
+				assert.Equal(t, apply(t, worn, map[string]string{"VERDICT_TOLERATE": "worn"}).code, report.Healthy)
+				o := apply(t, strings.ReplaceAll(worn, "first", "next"), map[string]string{"SSH_REBOOT": "always"})
+				assert.Equal(t, o.code, report.Healthy)
+				compare(t, o, one("worn.service", "old: failed"))
+			})
+
 			t.Run("a machine that crashes in an unproved system boots the one before", func(t *testing.T) {
 				assert.Equal(t, apply(t, trivial, ifNeeded).code, report.Healthy)
 				o := apply(t, strings.ReplaceAll(trivial, "sleep 1000000", "sh -c 'exit 7'"), nil)

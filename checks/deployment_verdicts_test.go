@@ -123,6 +123,10 @@ var everyFault = []faults{
 			units:  map[string]string{"called.socket": failed, "called.service": failed},
 		},
 		{
+			name: "a scope fails", within: "systemd-run --quiet --scope --unit=lingers --property=RuntimeMaxSec=1 sleep 1000 || true; " + hasFailed("lingers.scope"),
+			units: one("lingers.scope", failed), says: "lingers.scope: failed (timeout", after: "systemctl reset-failed lingers.scope",
+		},
+		{
 			name: "the port of a socket is taken", module: `systemd.sockets.taken = { wantedBy = [ "sockets.target" ]; listenStreams = [ "0.0.0.0:22" ]; };
 				systemd.services.taken.serviceConfig = { ` + sh(forEver) + ` };`,
 			units: one("taken.socket", failed),
@@ -337,7 +341,9 @@ func (w *world) bringAbout(g *guest.Guest, f faults, but []string, measured func
 func compare(t *testing.T, o outcome, want map[string]string) {
 	t.Helper()
 	got := map[string]string{}
-	for _, u := range o.record.Units {
+	for i, u := range o.record.Units {
+		again := slices.ContainsFunc(o.record.Units[:i], func(other report.Unit) bool { return other.Name == u.Name && other.User == u.User })
+		assert.Check(t, !again, "%s is in the record twice", u.Name)
 		got[u.Name] = u.Class + ": " + u.Fault
 		if strings.HasSuffix(want[u.Name], ": ") && strings.HasPrefix(got[u.Name], want[u.Name]) {
 			got[u.Name] = want[u.Name]

@@ -39,6 +39,8 @@ type change struct {
 	lockedBy *remote.Conn
 	machine  nixos.Machine // as it was found
 	arrived  string        // toplevel to which a switch of an earlier run has just come
+	stirred  bool          // something of an earlier run, or a way back, has just ended on it
+	doubted  bool          // no verdict stood for the system of the baseline
 }
 
 // destination is a system to bring a machine to.
@@ -91,18 +93,27 @@ func (c *change) unchanged(ctx context.Context) error {
 	if err := c.judge(ctx, nil, c.machine.Current, 0); err != nil {
 		return err
 	}
-	return c.reboot(ctx, destination{toplevel: c.machine.Current}, false)
+	return c.reboot(ctx, nil, destination{toplevel: c.machine.Current}, false)
 }
 
 // judge judges the machine, which ought to run a toplevel. Without a watch one
 // look is enough.
 func (c *change) judge(ctx context.Context, watch *verdict.Watch, toplevel string, code int) error {
 	options := c.verdict.options(c.reach.Deployment.Machine, toplevel)
-	options.Switch = code
-	if watch != nil && c.unprovedBefore() {
+	options.Switch, options.Changed = code, c.stirred
+	if watch != nil && c.doubted {
 		options.Baseline = verdict.Fail
 	}
 	return judge(ctx, c.conn, c.Run, watch, options)
+}
+
+// observe takes the baseline of the machine that this run is about to change.
+func (c *change) observe(ctx context.Context) (*verdict.Watch, error) {
+	log := c.Log.In("verdict")
+	if c.doubted = c.unprovedBefore(); c.doubted {
+		log.Infof("the running system was not proved: what is broken in it counts")
+	}
+	return verdict.Observe(ctx, judged(c.conn), log)
 }
 
 // to brings the machine to a system, proves it there, and makes it the default
@@ -111,15 +122,12 @@ func (c *change) to(ctx context.Context, d destination) error {
 	if c.arrived == d.toplevel && c.machine.Current == d.toplevel {
 		c.Record.Changed = true
 		c.Log.Infof("the switch of the earlier run did it; what is left is the verdict")
-		return c.settled(ctx, d, c.judge(ctx, nil, d.toplevel, 0))
+		return c.settled(ctx, nil, d, c.judge(ctx, nil, d.toplevel, 0))
 	}
 	if err := nixos.Check(ctx, c.conn, d.toplevel, c.Log); err != nil {
 		return c.inhibited(ctx, d, err)
 	}
-	if c.unprovedBefore() {
-		c.Log.In("verdict").Infof("the running system was not proved: what is broken in it counts")
-	}
-	watch, err := verdict.Observe(ctx, judged(c.conn), c.Log.In("verdict"))
+	watch, err := c.observe(ctx)
 	if err != nil {
 		return err
 	}
@@ -144,22 +152,22 @@ func (c *change) to(ctx context.Context, d destination) error {
 	}
 	switch {
 	case report.CodeOf(why) == report.RebootNeeded:
-		return c.byReboot(ctx, d, why)
+		return c.byReboot(ctx, watch, d, why)
 	case why != nil && ended.Untouched(d.toplevel):
 		return why
 	}
-	return c.settled(ctx, d, why)
+	return c.settled(ctx, watch, d, why)
 }
 
 // settled ends a change that arrived: what was proved becomes the default at boot.
-func (c *change) settled(ctx context.Context, d destination, why error) error {
+func (c *change) settled(ctx context.Context, watch *verdict.Watch, d destination, why error) error {
 	if why != nil {
 		return c.unproved(ctx, why)
 	}
 	if err := c.commit(ctx, d); err != nil {
 		return err
 	}
-	return c.reboot(ctx, d, c.keys.Reboot == rebootAlways)
+	return c.reboot(ctx, watch, d, c.keys.Reboot == rebootAlways)
 }
 
 // prove tells what is wrong with the system that was switched to. Its guard is
@@ -171,7 +179,6 @@ func (c *change) prove(ctx context.Context, s nixos.Switch, watch *verdict.Watch
 	}
 	once := func() error {
 		defer c.show(ctx, s, guard)()
-		c.Record.Units, c.Record.Probes = nil, nil
 		return c.judge(ctx, watch, d.toplevel, int(ended.Code))
 	}
 	why := once()
@@ -364,8 +371,12 @@ func (c *change) wentBack(ctx context.Context, toplevel string, guard nixos.Guar
 	}
 }
 
-// judgedAgain judges the system that a machine went back to, in words.
+// judgedAgain judges the system that a machine went back to, in words. The record
+// keeps what was found of the system that it left.
 func (c *change) judgedAgain(ctx context.Context) string {
+	units, probes := c.Record.Units, c.Record.Probes
+	defer func() { c.Record.Units, c.Record.Probes = units, probes }()
+	c.stirred = true
 	if err := c.judge(ctx, nil, c.machine.Current, 0); err != nil {
 		return "the system that it went back to: " + err.Error()
 	}

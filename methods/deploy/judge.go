@@ -33,9 +33,10 @@ func (k VerdictKeys) check() error {
 
 // judge ends a run: units, probes, the running system and what the switch said
 // must all agree. Without a watch the machine was not changed, and one look is
-// enough.
+// enough. The record has the last verdict of a run.
 func judge(ctx context.Context, conn *remote.Conn, run *task.Run, watch *verdict.Watch, o verdict.Options) error {
 	log := run.Log.In("verdict")
+	run.Record.Units, run.Record.Probes = nil, nil
 	done := run.Record.Time("verdict")
 	var v verdict.Verdict
 	var err error

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"fediversity.eu/slipway/methods/nixos"
+	"fediversity.eu/slipway/methods/remote"
+	"fediversity.eu/slipway/methods/verdict"
 	"fediversity.eu/slipway/targets/report"
 )
 
@@ -38,23 +40,23 @@ func (c *change) inhibited(ctx context.Context, d destination, refused error) er
 	}
 	c.Record.Changed = true
 	c.Log.Infof("%s can't change in a running system: the machine gets there by a reboot", strings.Join(names, ", "))
-	return c.byReboot(ctx, d, refused)
+	return c.byReboot(ctx, nil, d, refused)
 }
 
 // byReboot brings the machine to a system that can't be switched to.
-func (c *change) byReboot(ctx context.Context, d destination, why error) error {
+func (c *change) byReboot(ctx context.Context, watch *verdict.Watch, d destination, why error) error {
 	if err := c.commit(ctx, d); err != nil {
 		return err
 	}
 	if c.keys.Reboot == rebootNever {
 		return why
 	}
-	return c.reboot(ctx, d, true)
+	return c.reboot(ctx, watch, d, true)
 }
 
 // reboot reboots the machine where that is needed and allowed, or asked for, and
-// judges it again.
-func (c *change) reboot(ctx context.Context, d destination, must bool) error {
+// judges it again, by the baseline of the run. One that has none takes it now.
+func (c *change) reboot(ctx context.Context, watch *verdict.Watch, d destination, must bool) error {
 	if !must {
 		var err error
 		if c.machine, err = c.machine.Booting(ctx, c.conn); err != nil {
@@ -63,6 +65,13 @@ func (c *change) reboot(ctx context.Context, d destination, must bool) error {
 		if err := rebootNeeded(c.machine); err == nil || c.keys.Reboot == rebootNever {
 			return err
 		}
+	}
+	if watch == nil {
+		var err error
+		if watch, err = c.observe(ctx); err != nil {
+			return err
+		}
+		defer watch.Close()
 	}
 	done := c.Record.Time("reboot")
 	conn, machine, err := nixos.Reboot(ctx, c.conn, c.machine, time.Duration(c.keys.RebootTimeout), c.Log)
@@ -78,7 +87,11 @@ func (c *change) reboot(ctx context.Context, d destination, must bool) error {
 	if err := machine.Booted(d.toplevel); err != nil {
 		return err
 	}
-	return c.judge(ctx, nil, d.toplevel, 0)
+	why := c.judge(ctx, watch, d.toplevel, 0)
+	if ctx.Err() == nil && errors.Is(why, verdict.ErrContact) && c.anew(ctx, nixos.Guard{}, func(context.Context, *remote.Conn) error { return nil }) == nil {
+		return c.judge(ctx, watch, d.toplevel, 0) // a machine that boots may cut its first connections
+	}
+	return why
 }
 
 // rebootNeeded is exit code 6 for a machine that runs another kernel than that

@@ -30,6 +30,7 @@ func (c *change) settle(ctx context.Context) error {
 		}
 	}
 	if len(c.machine.Switching)+len(c.machine.Guards) > 0 {
+		c.stirred = true
 		if c.machine, err = c.reach.inspect(ctx, c.conn, c.Run); err != nil {
 			return err
 		}

@@ -47,6 +47,7 @@ func TestEachRule(t *testing.T) {
 		others []Unit
 		events []event
 		one    bool   // a look at a machine that was not changed
+		other  bool   // one look, and another run has changed the machine
 		want   Fault  // empty: nothing
 		why    string // in its line
 		waits  bool
@@ -70,6 +71,10 @@ func TestEachRule(t *testing.T) {
 		{name: "has yet to start", unit: unit(func(u *Unit) { u.Active, u.Job = "inactive", true }), waits: true, stuck: StillStarts},
 		{name: "runs, with a job", unit: unit(func(u *Unit) { u.Job = true })},
 		{name: "is a device that udev never announced", unit: unit(func(u *Unit) { u.Name, u.Active, u.Sub = "dev-ttyS0.device", "activating", "tentative" })},
+		{name: "is a session that ends", unit: unit(func(u *Unit) {
+			u.Name, u.Active, u.Sub, u.WantedBy = "session-1.scope", "deactivating", "stop-sigterm", nil
+		})},
+		{name: "is a scope that failed", unit: unit(func(u *Unit) { u.Name, u.Active, u.Result, u.WantedBy = "run-1.scope", "failed", "timeout", nil }), want: FailedUnit},
 		{
 			name: "works since before the change", unit: unit(func(u *Unit) { u.Type, u.Active, u.Sub = "oneshot", "activating", "start" }),
 			was: new(unit(func(u *Unit) { u.Type, u.Active, u.Sub = "oneshot", "activating", "start" })),
@@ -84,6 +89,8 @@ func TestEachRule(t *testing.T) {
 		{name: "was started just now", unit: unit(func(u *Unit) { u.Started = 199 * second }), waits: true},
 		{name: "was started a while ago", unit: unit(func(u *Unit) { u.Started = 197 * second })},
 		{name: "was started just now, before one look", one: true, unit: unit(func(u *Unit) { u.Started = 199 * second })},
+		{name: "was started just now, before one look after another run", other: true, unit: unit(func(u *Unit) { u.Started = 199 * second }), waits: true},
+		{name: "was started a while ago, before one look after another run", other: true, unit: unit(func(u *Unit) { u.Started = 197 * second })},
 		{name: "would be restarted slowly", unit: unit(func(u *Unit) { u.Started, u.Restart, u.Delay = 195*second, "always", 5*second }), waits: true},
 		{name: "would be restarted slowly, and has lived for long", unit: unit(func(u *Unit) { u.Started, u.Restart, u.Delay = 192*second, "always", 5*second })},
 
@@ -174,10 +181,11 @@ func TestEachRule(t *testing.T) {
 			if c.was != nil {
 				base.Units = append(base.Units, *c.was)
 			}
-			if c.one {
+			if c.one || c.other {
 				base = nil
 			}
 			v := newView(base, sample, c.events, 100*second)
+			v.changed = v.changed || c.other
 			v.limit = 400 * second
 			of := func(findings []Finding) (Finding, Fault) {
 				for _, f := range findings {
@@ -208,7 +216,7 @@ func said(text string) error { return errors.New(text) }
 func TestARebootBeginsAnew(t *testing.T) {
 	base := &Sample{Boot: "0a", Now: 9000 * second, Units: []Unit{target, unit(func(u *Unit) { u.Restarts = 7 })}}
 	now := Sample{Boot: "0b", Now: 20 * second, Units: []Unit{target, unit(func(u *Unit) { u.Started, u.Restarts = 19*second, 2 })}}
-	v := newView(base, now, []event{again(8000*second, 7)}, base.Now)
+	v := newView(base, now, []event{again(17*second, 1), again(19*second, 2)}, base.Now)
 	findings := v.findings(false)
 	assert.Equal(t, len(findings), 1)
 	assert.Equal(t, findings[0].Fault, RestartLoop)

@@ -16,10 +16,13 @@ const (
 	unitRestarts = "5eb03494b6584870a536b337290809b3"
 )
 
-// journalScript prints what systemd wrote about units after a cursor.
+// journalScript prints what systemd wrote about units after a cursor of a boot.
+// In a later boot that is all of it: a cursor into a journal that is gone leads
+// nowhere.
 const journalScript = `
 journalctl --sync 2>/dev/null
-journalctl --quiet --output=json --boot --after-cursor="$1" _PID=1 \
+if [ "$2" = "$(cat /proc/sys/kernel/random/boot_id)" ]; then set -- --after-cursor="$1"; else set --; fi
+journalctl --quiet --output=json --boot "$@" _PID=1 \
   MESSAGE_ID=` + unitStarted + ` MESSAGE_ID=` + unitFailed + ` MESSAGE_ID=` + unitRestarts
 
 // recent is how far back one look reads of restarts.
@@ -29,9 +32,10 @@ const recent = 10 * time.Minute
 const restartsScript = `
 journalctl --quiet --output=json --boot --since=-10min _PID=1 MESSAGE_ID=` + unitRestarts
 
-// readJournal gives the events after a cursor.
-func readJournal(ctx context.Context, host Host, cursor string) ([]event, error) {
-	out, err := host.Output(ctx, journalScript, cursor)
+// readJournal gives the events of the present boot, after a sample where that is
+// of the same boot.
+func readJournal(ctx context.Context, host Host, base Sample) ([]event, error) {
+	out, err := host.Output(ctx, journalScript, base.Cursor, base.Boot)
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ type Options struct {
 	Probes   []groups.Probe
 	System   string // the toplevel that ought to run; empty means any
 	Switch   int    // exit code of the switch, 0 where there was none
+	Changed  bool   // Look: another run changed the machine just now, so what started of late must live
 }
 
 // CheckTolerate finds patterns that can match nothing.

@@ -31,23 +31,28 @@ func look(ctx context.Context, host Host) (Sample, error) {
 var errNoUnits = errors.New("systemctl named no unit")
 
 // parseSample reads what sampleScript prints. A sample that can't be read, or
-// that has no unit, is an error and never an empty machine.
+// that has no unit, is an error and never an empty machine. What the manager of a
+// user prints tells of that user's units and of nothing else, and where it makes
+// no sense, that user is not looked at.
 func parseSample(text string) (Sample, error) {
 	s := Sample{Refused: map[string]string{}}
 	user, ended := "", false
 	for block := range strings.SplitSeq(text, "\n\n") {
 		p := pairs(block)
+		ended = ended && len(p) == 0
 		switch {
 		case p["Id"] != "":
 			unit, err := unitOf(p)
-			if err != nil {
-				return Sample{}, err
-			}
 			unit.User = user
-			if !unit.ours() {
+			switch {
+			case err != nil && user == "":
+				return Sample{}, err
+			case err != nil:
+				s.Refused[user] = err.Error()
+			case !unit.ours():
 				s.Units = append(s.Units, unit)
 			}
-		case p["Boot"] != "":
+		case p["Boot"] != "" && user == "":
 			if err := s.header(p); err != nil {
 				return Sample{}, err
 			}
@@ -59,8 +64,9 @@ func parseSample(text string) (Sample, error) {
 			ended = true
 		}
 	}
+	s.Units = slices.DeleteFunc(s.Units, func(u Unit) bool { return u.User != "" && s.Refused[u.User] != "" })
 	switch {
-	case len(s.Units) == 0:
+	case !slices.ContainsFunc(s.Units, func(u Unit) bool { return u.User == "" }):
 		return Sample{}, errNoUnits
 	case s.Boot == "":
 		return Sample{}, errors.New("the machine did not name its boot")

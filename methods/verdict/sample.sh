@@ -1,6 +1,6 @@
 properties=Id,LoadState,LoadError,ActiveState,SubState,Result,ReloadResult,Type,Restart,RestartUSec,RestartUSecNext,RemainAfterExit,NRestarts,InvocationID,Job,ExecMainCode,ExecMainStatus,ExecMainStartTimestampMonotonic,ExecMainExitTimestampMonotonic,ActiveEnterTimestampMonotonic,InactiveEnterTimestampMonotonic,StateChangeTimestampMonotonic,ConditionTimestampMonotonic,AssertResult,AssertTimestampMonotonic,Requires,BindsTo,Requisite,Triggers,TriggeredBy,WantedBy,RequiredBy,BoundBy,RequisiteOf,FragmentPath,DropInPaths
-# The other types have nothing that could fail, and a machine has many of them.
-set -- '*.service' '*.socket' '*.timer' '*.path' '*.mount' '*.automount' '*.swap' '*.target'
+# Devices and slices have nothing that could fail, and a machine has many of them.
+set -- '*.service' '*.socket' '*.timer' '*.path' '*.mount' '*.automount' '*.swap' '*.target' '*.scope'
 export LC_ALL=C
 
 now=
@@ -17,14 +17,15 @@ echo "Cursor=$(journalctl --quiet --lines=0 --show-cursor 2>/dev/null)"
 echo
 systemctl show --all --property=$properties "$@" || exit
 
-# The managers of users answer nobody but their user.
+# The managers of users answer nobody but their user, who may have them say
+# anything, but of nobody else.
 for socket in /run/user/*/systemd/private; do
 	[ -S "$socket" ] || continue
 	dir=${socket%/systemd/private}
 	uid=${dir##*/}
 	if said=$(XDG_RUNTIME_DIR=$dir timeout 10 setpriv --reuid="$uid" --regid="$(stat -c %g "$dir")" --clear-groups -- \
 		systemctl --user show --all --property=$properties "$@" 2>&1); then
-		printf '\n\nUser=%s\n\n%s\n' "$uid" "$said"
+		printf '\n\nUser=%s\n\n%s\n' "$uid" "$(printf '%s\n' "$said" | sed '/^User=/d')"
 	else
 		printf '\n\nUser=%s\nRefused=%s\n' "$uid" "$(echo "$said" | tr '\n' ' ')"
 	fi

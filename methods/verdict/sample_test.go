@@ -45,9 +45,16 @@ func TestParseSample(t *testing.T) {
 			[]Unit{{Name: "a.service", Active: "inactive", LoadError: "Unit is bad."}},
 			"",
 		},
+		{
+			"a machine that a user tells of", whole("Id=a.target\nActiveState=active\n\n\nUser=1000\n\nBoot=0b\nUptime=1e99\nClock=x\n\nId=b.target\nActiveState=active"),
+			[]Unit{{Name: "a.target", Active: "active"}, {Name: "b.target", User: "1000", Active: "active"}},
+			"",
+		},
+		{"an end that a user tells of", "Boot=0a\nUptime=12.5\nClock=1700000000\n\nId=a.target\nActiveState=active\n\nUser=1000\n\nEnd=yes\n\nId=b.target\nActiveState=active", nil, "cut off"},
 		{"nothing", "", nil, "systemctl named no unit"},
 		{"empty lines", "\n\n\n\n", nil, "systemctl named no unit"},
 		{"an error instead", "Failed to connect to bus: No such file or directory\n", nil, "systemctl named no unit"},
+		{"no units but those of a user", whole("User=1000\n\nId=a.target\nActiveState=active"), nil, "systemctl named no unit"},
 		{"a block without a unit", whole("ActiveState=active\n"), nil, "systemctl named no unit"},
 		{"a unit without a state", whole("Id=a.target\nLoadState=loaded\n"), nil, "unit a.target: no ActiveState"},
 		{"cut off after a unit", "Boot=0a\nUptime=12.5\nClock=1700000000\n\nId=a.target\nActiveState=active\n\n", nil, "cut off"},
@@ -85,6 +92,13 @@ func TestTheMachineOfASample(t *testing.T) {
 	assert.Assert(t, s.at(0).IsZero())
 }
 
+func TestAUserWhoseUnitsCannotBeRead(t *testing.T) {
+	s, err := parseSample("Boot=0a\nUptime=12.5\nClock=1700000000\n\nId=a.target\nActiveState=active\n\nUser=1000\n\nId=b.target\nActiveState=splendid\n\nUser=1001\n\nId=c.target\nActiveState=active\n\nEnd=yes\n")
+	assert.NilError(t, err)
+	assert.DeepEqual(t, s.Units, []Unit{{Name: "a.target", Active: "active"}, {Name: "c.target", User: "1001", Active: "active"}})
+	assert.DeepEqual(t, s.Refused, map[string]string{"1000": `unit b.target: ActiveState "splendid" is none that is known`})
+}
+
 func TestSpans(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"0": 0, "100ms": 100 * time.Millisecond, "1min 30s": 90 * time.Second, "2h 3min": 123 * time.Minute, "1.5s": 1500 * time.Millisecond,
@@ -100,13 +114,30 @@ func TestSpans(t *testing.T) {
 	}
 }
 
+// happened makes events of the machine's units, and of one that is gone, of four
+// octets each.
+func happened(units []Unit, what []byte) []event {
+	var events []event
+	for ; len(what) >= 4; what = what[4:] {
+		e := event{at: time.Duration(what[2]) * time.Second, unit: "gone.service", kind: kind(what[1]%3) + started, restarts: int(what[3])}
+		if n := int(what[0]); n < len(units) && units[n].User == "" {
+			e.unit = units[n].Name
+		}
+		e.result = []string{"done", "failed", "dependency", "timeout", "canceled", ""}[what[3]%6]
+		events = append(events, e)
+	}
+	return events
+}
+
 func FuzzParseSample(f *testing.F) {
-	f.Add(recorded(f, "before.txt"))
-	f.Add(recorded(f, "after.txt"))
-	f.Add(printed(10, web("activating")))
-	f.Add("Boot=0a\nNow=-1\nUptime=NaN\nClock=x\n\nId=\nActiveState=active\n")
-	f.Add("Boot=0a\nUptime=1e300\nClock=1\n\nId=a\nActiveState=\n\nEnd=yes")
-	f.Fuzz(func(t *testing.T, text string) {
+	some := []byte("\x00\x01\x02\x01\x05\x05\x02\x02\x07\x05\x00\x09")
+	f.Add(recorded(f, "before.txt"), some)
+	f.Add(recorded(f, "after.txt"), some)
+	f.Add(printed(10, web("activating")), []byte(nil))
+	f.Add(printed(10, web("active", "Restart=always", "NRestarts=2")), some)
+	f.Add("Boot=0a\nNow=-1\nUptime=NaN\nClock=x\n\nId=\nActiveState=active\n", some)
+	f.Add("Boot=0a\nUptime=1e300\nClock=1\n\nId=a\nActiveState=\n\nEnd=yes", some)
+	f.Fuzz(func(t *testing.T, text string, what []byte) {
 		sample, err := parseSample(text)
 		if err != nil {
 			if len(sample.Units) > 0 {
@@ -118,11 +149,8 @@ func FuzzParseSample(f *testing.F) {
 			t.Error("a sample without a unit or a moment is none, and must not look healthy")
 		}
 		for _, base := range []*Sample{nil, &sample} {
-			v := newView(base, sample, nil, 0)
-			if v.waits().over() {
-				continue
-			}
-			if w := v.waits(); len(w.units) == 0 {
+			v := newView(base, sample, happened(sample.Units, what), 0)
+			if w := v.waits(); !w.over() && len(w.units) == 0 {
 				t.Error("something is waited for, and nobody can say what")
 			}
 			for _, u := range sample.Units {
@@ -130,9 +158,11 @@ func FuzzParseSample(f *testing.F) {
 					t.Errorf("half a unit: %+v", u)
 				}
 			}
-			for _, finding := range v.findings(true) {
-				if finding.String() == "" || finding.Name() == "" {
-					t.Errorf("a finding without words: %+v", finding)
+			for _, final := range []bool{false, true} {
+				for _, finding := range v.findings(final) {
+					if finding.String() == "" || finding.Name() == "" || finding.Fault == "" {
+						t.Errorf("a finding without words: %+v", finding)
+					}
 				}
 			}
 		}

@@ -68,15 +68,22 @@ func (u Unit) timed() bool {
 }
 
 // moving tells whether the unit is on its way. A device that is in use but that
-// udev never announced stays "activating (tentative)" for ever and is well.
+// udev never announced stays "activating (tentative)" for ever and is well. Scopes
+// are processes that others started, as the session of somebody who logs out: how
+// long they take to end is nothing to wait for.
 func (u Unit) moving() bool {
 	switch {
-	case u.Sub == "tentative", u.Active == "failed":
+	case u.Sub == "tentative", u.Active == "failed", u.kind() == "scope":
 		return false
 	case u.Active == "activating", u.Active == "reloading", u.Active == "refreshing", u.Active == "deactivating":
 		return true
 	}
 	return u.Job && u.Active != "active"
+}
+
+// serves tells whether the unit is up, also while it reads its settings again.
+func (u Unit) serves() bool {
+	return u.Active == "active" || u.Active == "reloading" || u.Active == "refreshing"
 }
 
 // Sample is what a machine says of itself at one moment.

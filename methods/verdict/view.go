@@ -8,10 +8,11 @@ import (
 
 // view is all that is known of a machine when it is judged.
 type view struct {
-	base   *Sample // before the change; nil where nothing was changed
-	now    Sample
-	events map[string][]event
-	since  time.Duration // when the watch began
+	base    *Sample // before the change; nil where there is none
+	changed bool    // what started since the watch began is the work of a change
+	now     Sample
+	events  map[string][]event
+	since   time.Duration // when the watch began
 
 	units map[key]Unit
 	was   map[key]Unit
@@ -25,14 +26,15 @@ type view struct {
 // is doubled.
 const settling = 2 * time.Second
 
-// newView puts together what is known. Of a machine that was rebooted since the
-// baseline, all that runs was started since, and no counter goes on.
+// newView puts together what is known: the events are of the same boot as the
+// sample. Of a machine that was rebooted since the baseline, all that runs was
+// started since, and no counter goes on.
 func newView(base *Sample, now Sample, events []event, since time.Duration) view {
-	v := view{base: base, now: now, events: byUnit(events), since: since, units: now.index(), calm: settling, first: now.Now, limit: forever}
+	v := view{base: base, changed: base != nil, now: now, events: byUnit(events), since: since, units: now.index(), calm: settling, first: now.Now, limit: forever}
 	if base != nil {
 		v.was = base.index()
 		if base.Boot != now.Boot {
-			v.was, v.since, v.events = nil, 0, nil
+			v.was, v.since = nil, 0
 		}
 	}
 	return v
@@ -149,7 +151,7 @@ func (v *view) waits() pending {
 			} else {
 				until(v.now.Now+10*time.Second-v.life(u), u.Name)
 			}
-		case v.base != nil && u.Active == "active" && u.Type != "" && u.Type != "oneshot" && u.Started > v.since && u.Started <= v.first+v.calm:
+		case v.changed && u.Active == "active" && u.Type != "" && u.Type != "oneshot" && u.Started > v.since && u.Started <= v.first+v.calm:
 			until(u.Started+v.patience(u), u.Name)
 		}
 	}

@@ -112,19 +112,14 @@ func oneLook(ctx context.Context, host Host) (view, error) {
 }
 
 // Judge judges the machine when the change is done. The connection may be
-// another one than that of the baseline.
+// another one than that of the baseline, and the machine may have been rebooted
+// in between: then what runs must prove itself anew, and what was broken before is
+// as old as ever.
 func (w *Watch) Judge(ctx context.Context, host Host, o Options) (Verdict, error) {
 	if w.bus != nil && !w.bus.alive() {
 		w.log.Infof("the connection that listened was lost; the journal fills the gap")
 	}
-	watching := &watching{host: host, options: o, log: w.log, see: func(ctx context.Context) (view, error) {
-		events, err := w.events(ctx, host)
-		if err != nil {
-			return view{}, err
-		}
-		sample, err := look(ctx, host)
-		return newView(&w.base, sample, events, w.base.Now), err
-	}}
+	watching := &watching{host: host, options: o, log: w.log, see: func(ctx context.Context) (view, error) { return w.look(ctx, host) }}
 	watching.class = func(ctx context.Context, v *view, findings []Finding) ([]Finding, error) {
 		if err := w.compare(ctx, host, findings); err != nil {
 			return nil, err
@@ -137,9 +132,25 @@ func (w *Watch) Judge(ctx context.Context, host Host, o Options) (Verdict, error
 	}
 	v, verdict, err := watching.judge(ctx)
 	if err == nil && w.base.Boot != v.now.Boot {
-		w.log.Warnf("the machine was rebooted since the baseline")
+		w.log.Infof("the machine was rebooted since the baseline")
 	}
 	return verdict, err
+}
+
+// look takes a sample, and what happened until then. What was heard before a
+// reboot says nothing of what is there now.
+func (w *Watch) look(ctx context.Context, host Host) (view, error) {
+	events, err := w.events(ctx, host)
+	if err != nil {
+		return view{}, err
+	}
+	sample, err := look(ctx, host)
+	if err == nil && sample.Boot != w.base.Boot && w.bus != nil {
+		w.Close()
+		w.bus = nil
+		return w.look(ctx, host)
+	}
+	return newView(&w.base, sample, events, w.base.Now), err
 }
 
 // events gives what happened since the baseline, from the bus where that missed
@@ -151,7 +162,7 @@ func (w *Watch) events(ctx context.Context, host Host) ([]event, error) {
 	var events []event
 	if w.base.Cursor != "" {
 		var err error
-		if events, err = readJournal(ctx, host, w.base.Cursor); errors.Is(err, ErrContact) {
+		if events, err = readJournal(ctx, host, w.base); errors.Is(err, ErrContact) {
 			return nil, err
 		}
 	}
@@ -161,15 +172,20 @@ func (w *Watch) events(ctx context.Context, host Host) ([]event, error) {
 	return events, nil
 }
 
-// compare classes what was found: what the baseline had in the same unit is old.
+// compare classes what was found: what the baseline had in the same unit is old,
+// unless that served all the same: to be down is news then.
 func (w *Watch) compare(ctx context.Context, host Host, findings []Finding) error {
-	had := map[key]bool{}
+	had := map[key]Finding{}
 	for _, f := range w.faults {
-		had[f.Unit.key()] = true
+		had[f.Unit.key()] = f
+	}
+	so := func(f Finding) bool {
+		before, ok := had[f.Unit.key()]
+		return ok && (before.Fault == f.Fault || !before.Unit.serves())
 	}
 	var both []Unit
 	for _, f := range findings {
-		if had[f.Unit.key()] {
+		if so(f) {
 			both = append(both, f.Unit)
 		}
 	}
@@ -181,7 +197,7 @@ func (w *Watch) compare(ctx context.Context, host Host, findings []Finding) erro
 		id := f.Unit.key()
 		switch {
 		case f.Class == Remark:
-		case had[id] && now[id] == w.texts[id]:
+		case so(f) && now[id] == w.texts[id]:
 			findings[i].Class = Old
 		default:
 			findings[i].Class = New
@@ -219,10 +235,14 @@ func (w *Watch) quiet(ctx context.Context, host Host, v *view, findings []Findin
 	return all, nil
 }
 
-// Look judges a machine that was not changed. One look is enough where nothing
-// is on its way and nothing was restarted just now.
+// Look judges a machine that this run did not change. One look is enough where
+// nothing is on its way and nothing was restarted just now.
 func Look(ctx context.Context, host Host, o Options, log *report.Log) (Verdict, error) {
-	watching := &watching{host: host, options: o, log: log, see: func(ctx context.Context) (view, error) { return oneLook(ctx, host) }}
+	watching := &watching{host: host, options: o, log: log, see: func(ctx context.Context) (view, error) {
+		v, err := oneLook(ctx, host)
+		v.changed = o.Changed
+		return v, err
+	}}
 	watching.class = func(_ context.Context, _ *view, findings []Finding) ([]Finding, error) {
 		for i, f := range findings {
 			if f.Class != Remark {

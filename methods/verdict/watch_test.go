@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/godbus/dbus/v5"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
@@ -77,6 +78,9 @@ func TestWhatTheRunStartedMustLiveForAMoment(t *testing.T) {
 func TestNewAndOld(t *testing.T) {
 	failed, well := web("failed", "Result=exit-code", "FragmentPath=/etc/web"), web("active", "FragmentPath=/etc/web")
 	reset := web("inactive", "FragmentPath=/etc/web")
+	illReloaded := web("active", "FragmentPath=/etc/web", "ReloadResult=exit-code")
+	looping := web("active", "FragmentPath=/etc/web", "Restart=always", "NRestarts=2", "ExecMainStartTimestampMonotonic=99000000")
+	waiting := strings.NewReplacer("SubState=x", "SubState=auto-restart").Replace(web("activating", "FragmentPath=/etc/web", "Restart=always", "NRestarts=2"))
 	for _, c := range []struct {
 		name    string
 		before  string
@@ -93,6 +97,10 @@ func TestNewAndOld(t *testing.T) {
 		{name: "failed before, and was reset", before: failed, after: reset, want: "web.service: old had failed before, and was not started again"},
 		{name: "failed before, and was mended", before: failed, after: well},
 		{name: "failed before, and was unloaded", before: failed, after: "", want: "web.service: old had failed before, and was not started again"},
+		{name: "had not reloaded, and fails now", before: illReloaded, after: failed, want: "web.service: new failed", code: report.Unhealthy},
+		{name: "was up between restarts, and is no more", before: looping, after: failed, want: "web.service: new failed", code: report.Unhealthy},
+		{name: "was up between restarts, and is so still", before: looping, after: strings.NewReplacer("NRestarts=2", "NRestarts=4", "=99000000", "=109000000").Replace(looping), want: "web.service: old restarts again and again"},
+		{name: "waited for a restart, and was given up", before: waiting, after: failed, want: "web.service: old failed"},
 		{name: "fails, and is tolerated", before: well, after: failed, options: Options{Tolerate: []string{"w?b"}}, want: "web.service: tolerated failed"},
 		{name: "a switch that blames nobody", before: well, after: well, options: Options{Switch: 4}, code: report.Unhealthy, says: "exit code 4"},
 		{name: "a switch that blames what was so before", before: failed, after: failed, options: Options{Switch: 4}, want: "web.service: old failed"},
@@ -134,6 +142,82 @@ func TestAUnitThatThisRunRemovedIsForgotten(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, faultsOf(v), "")
 	})
+}
+
+// rebooted is a sample of the next boot.
+func rebooted(seconds int, units ...string) string {
+	return strings.Replace(printed(seconds, units...), "Boot=0a", "Boot=0b", 1)
+}
+
+func TestAMachineThatWasRebooted(t *testing.T) {
+	started, worn := "ExecMainStartTimestampMonotonic=19000000", "Id=worn.service\nLoadState=loaded\nSubState=failed\nFragmentPath=/etc/worn\nActiveState=failed"
+	well := "Id=worn.service\nLoadState=loaded\nSubState=running\nFragmentPath=/etc/worn\nActiveState=active"
+	for _, c := range []struct {
+		name    string
+		samples []any
+		journal any
+		want    string
+		code    report.Code
+		looks   int
+	}{
+		{
+			name: "what it started must live for a moment", samples: []any{printed(900, web("active")), rebooted(20, web("active", started)), rebooted(21, web("active", started))},
+			looks: 2,
+		},
+		{
+			name: "what it started dies", samples: []any{printed(900, web("active")), rebooted(20, web("active", started)), rebooted(21, web("failed", started))},
+			want: "web.service: new failed", code: report.Unhealthy, looks: 2,
+		},
+		{name: "what fails at every boot is old", samples: []any{printed(900, worn), rebooted(20, worn)}, want: "worn.service: old failed", looks: 1},
+		{name: "what fails since the boot is new", samples: []any{printed(900, well), rebooted(20, worn)}, want: "worn.service: new failed", code: report.Unhealthy, looks: 1},
+		{
+			name:    "two restarts a while ago",
+			samples: []any{printed(900, web("active")), rebooted(90, web("active", "Restart=always", "NRestarts=2", "ExecMainStartTimestampMonotonic=60000000"))},
+			journal: startedInTheJournal(56) + againInTheJournal(58, 1) + againInTheJournal(60, 2), want: "web.service: remark was restarted, and runs", looks: 1,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			// It listened until then, to what is of no account in the next boot.
+			p := &peer{says: func(ctx context.Context, say func(*dbus.Message) error) error {
+				for n := range 3 {
+					if err := say(change("web.service", map[string]dbus.Variant{"NRestarts": dbus.MakeVariant(uint32(n + 1))})); err != nil {
+						return err
+					}
+				}
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}}
+			m := &machine{samples: append(c.samples[:1:1], append([]any{c.samples[1]}, c.samples[1:]...)...), journal: c.journal, bus: p.serve}
+			s := judged(t, m, Options{})
+			assert.NilError(t, s.err)
+			assert.Equal(t, faultsOf(s.Verdict), c.want)
+			assert.Equal(t, s.Code(), c.code)
+			assert.Assert(t, strings.Contains(s.said, "rebooted since the baseline"), s.said)
+			assert.Equal(t, m.looks, 1+1+c.looks, "the baseline, one that finds the reboot, and what the verdict takes")
+		})
+	}
+}
+
+// againInTheJournal is an entry about a restart of web.service.
+func againInTheJournal(at, n int) string {
+	return fmt.Sprintf(`{"MESSAGE_ID":%q,"UNIT":"web.service","__MONOTONIC_TIMESTAMP":"%d000000","N_RESTARTS":"%d"}`+"\n", unitRestarts, at, n)
+}
+
+// startedInTheJournal is an entry about a start of web.service.
+func startedInTheJournal(at int) string {
+	return fmt.Sprintf(`{"MESSAGE_ID":%q,"UNIT":"web.service","__MONOTONIC_TIMESTAMP":"%d000000","JOB_TYPE":"start","JOB_RESULT":"done"}`+"\n", unitStarted, at)
+}
+
+func TestAMachineThatAnotherRunChanged(t *testing.T) {
+	started := "ExecMainStartTimestampMonotonic=109000000"
+	for changed, want := range map[bool]string{false: "", true: "web.service: present failed"} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &machine{samples: []any{printed(110, web("active", started)), printed(111, web("failed", started))}}
+			v, err := Look(t.Context(), m, Options{Limit: time.Minute, Changed: changed}, &report.Log{})
+			assert.NilError(t, err)
+			assert.Equal(t, faultsOf(v), want)
+		})
+	}
 }
 
 func TestAMachineThatStarts(t *testing.T) {

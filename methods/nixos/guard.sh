@@ -27,7 +27,9 @@ running() {
 end=$(($(up) + 60))
 until [ -e "$dir/started" ]; do
 	if [ "$(up)" -ge "$end" ]; then
-		running || exit 0 # it was never started
+		# Its unit stays when it has ended, until somebody collects it and notes that
+		# it was started. So one that nobody knows never was.
+		[ "$(systemctl show --value --property=LoadState "$unit" 2>/dev/null)" != not-found ] || exit 0
 		break
 	fi
 	sleep 0.2

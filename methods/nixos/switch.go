@@ -72,6 +72,10 @@ systemd-run --unit="$unit" --description="Slipway switches to $to" \
   ${LOCALE_ARCHIVE:+--setenv=LOCALE_ARCHIVE="$LOCALE_ARCHIVE"} \
   -- "$to"/bin/switch-to-configuration test </dev/null && exec touch "$dir/started"
 status=$?
+# A busy systemd may have taken it up without having said so in time.
+case $(systemctl show --value --property=SubState "$unit") in
+start | running | exited) exec touch "$dir/started" ;;
+esac
 [ -z "$from" ] || systemctl stop "$guard"
 exit $status`
 
@@ -140,8 +144,10 @@ func (e *NotStartedError) Error() string {
 
 // collectScript takes away a unit that ended, so that it neither makes the
 // machine degraded nor stays in the way. Only a change that ended well is no
-// longer pending: any other is done again by the next run.
+// longer pending: any other is done again by the next run. Its guard must not take
+// a unit that is gone for one that was never started.
 const collectScript = `
+[ ! -e "$3/guard" ] || touch "$3/started"
 systemctl stop "$1" 2>/dev/null; systemctl reset-failed "$1" 2>/dev/null
 [ "$2" = 0 ] && rm -f ` + pendingFile + `
 readlink -f /run/current-system; readlink ` + systemProfile + `; :`
@@ -154,7 +160,7 @@ func Collect(ctx context.Context, conn *remote.Conn, s Switch, ended *Switched) 
 	if ended.exited() {
 		how = strconv.Itoa(int(ended.Code))
 	}
-	err := step(ctx, conn, "collect the switch", stepLimit, remote.Command{Script: collectScript, Args: []string{s.Unit, how}, Stdout: &out})
+	err := step(ctx, conn, "collect the switch", stepLimit, remote.Command{Script: collectScript, Args: []string{s.Unit, how, s.dir()}, Stdout: &out})
 	if err != nil {
 		return err
 	}

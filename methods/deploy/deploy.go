@@ -128,6 +128,9 @@ func (c *change) to(ctx context.Context, d destination) error {
 	guard := c.guard()
 	s, ended, err := c.activate(ctx, d.toplevel, guard)
 	if err != nil {
+		if _, ok := errors.AsType[*nixos.NotStartedError](err); ok {
+			c.Record.Changed = false
+		}
 		return err
 	}
 	code := int(ended.Code)
@@ -146,6 +149,7 @@ func (c *change) to(ctx context.Context, d destination) error {
 	case report.CodeOf(why) == report.RebootNeeded:
 		return c.byReboot(ctx, d, why)
 	case why != nil && ended.Untouched(d.toplevel):
+		c.Record.Changed = false
 		return why
 	}
 	return c.settled(ctx, d, why)

@@ -59,7 +59,8 @@ func (m aMachine) read(name string) string {
 func (m aMachine) run(script string, args ...string) error {
 	m.t.Helper()
 	script = strings.NewReplacer("/proc/uptime", m.dir.Join("uptime"), "/run/slipway", m.dir.Join("run"),
-		"/var/lib/slipway", m.dir.Join("lib"), "/nix/var/nix/gcroots", m.dir.Join("gcroots")).Replace(script)
+		"/var/lib/slipway", m.dir.Join("lib"), "/nix/var/nix/gcroots", m.dir.Join("gcroots"),
+		"readlink -f /run/current-system", "readlink "+m.dir.Join("current-system")).Replace(script)
 	cmd := exec.CommandContext(m.t.Context(), "sh", append([]string{"-c", script, "sh"}, args...)...)
 	cmd.Env = append(os.Environ(), "PATH="+m.dir.Join("bin")+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()

@@ -128,11 +128,12 @@ func TestDeploymentConfirmKilled(t *testing.T) {
 		{"as the switch starts", strings.ReplaceAll(lose, "trivial.nix ];", "trivial.nix ]; environment.etc.round.text = \"start\";"), "switch: to "},
 		{"in the middle of the switch", strings.ReplaceAll(slow, "ROUND", "middle"), "activating the configuration"},
 		{"before it could confirm", strings.ReplaceAll(lose, "MOMENT", "units"), "logging in anew"},
+		{"as it gives an unhealthy system up", strings.ReplaceAll(trivial, "sleep 1000000", "sh -c 'exit 7'"), "not healthy; going back"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := w.as(t)
 			w.write("operator/web.nix", c.module)
-			run := w.start(goingBack, "operator-ssh-web-apply")
+			run := w.start(map[string]string{"SSH_CONFIRM_TIMEOUT": "6s", "ROLLBACK_ON": "unhealthy"}, "operator-ssh-web-apply")
 			run.await(c.at)
 			if c.name == "as the switch starts" {
 				// It may have started by now or not: the next run takes it up or does it.

@@ -21,7 +21,8 @@ import (
 // change is one change of a machine's system, from the lock to the verdict:
 //
 //	begin   lock the machine, and settle what an earlier run left
-//	to      switch under a guard → log in anew → judge → confirm over a new login
+//	to      switch under a guard → log in anew → judge → confirm over a new login,
+//	        or let the guard bring the machine back where that is asked for
 //	        → make it the default at boot → reboot where that is asked for
 //
 // What is not proved is never the default at boot, and a machine that can't be
@@ -136,13 +137,19 @@ func (c *change) to(ctx context.Context, d destination) error {
 	code := int(ended.Code)
 	c.Record.Switch = &code
 	why := c.prove(ctx, s, watch, ended, d, guard)
-	if ctx.Err() == nil {
-		err = c.confirm(ctx, s, guard)
+	switch {
+	case ctx.Err() != nil && why == nil:
+		return c.leave(ctx, guard, context.Cause(ctx))
+	case ctx.Err() != nil:
+		return c.leave(ctx, guard, why)
+	case guard.From != "" && c.unwanted(d.toplevel, why):
+		return c.giveUp(ctx, s, guard, why)
 	}
+	err = c.confirm(ctx, s, guard)
 	if errors.Is(err, nixos.ErrReverted) {
 		return c.wentBack(ctx, d.toplevel, guard, err)
 	}
-	if err != nil || ctx.Err() != nil {
+	if err != nil {
 		return c.leave(ctx, guard, errors.Join(why, err))
 	}
 	switch {
@@ -158,7 +165,7 @@ func (c *change) to(ctx context.Context, d destination) error {
 // settled ends a change that arrived: what was proved becomes the default at boot.
 func (c *change) settled(ctx context.Context, d destination, why error) error {
 	if why != nil {
-		return c.unproved(ctx, why)
+		return c.unproved(ctx, d, why)
 	}
 	if err := c.commit(ctx, d); err != nil {
 		return err
@@ -332,31 +339,44 @@ func (c *change) anew(ctx context.Context, guard nixos.Guard, tell func(context.
 	return err
 }
 
-// wentBack waits for a machine that goes back by itself, and tells both what
-// happened and how it is now.
-func (c *change) wentBack(ctx context.Context, toplevel string, guard nixos.Guard, why error) error {
-	log := c.Log.In("switch")
-	log.Warnf("the machine goes back to %s by itself; waiting for it", guard.From)
-	limit := guard.Confirm + time.Duration(c.keys.Limit)
+// backLimit is what going back may take at least: a switch that hangs is ended
+// first, and another that is under way is waited for.
+const backLimit = 5 * time.Minute
+
+// awaitBack waits for a machine that goes back by itself, and gives in words what
+// it told.
+func (c *change) awaitBack(ctx context.Context, guard nixos.Guard, why error) (nixos.Machine, string, error) {
+	limit := guard.Confirm + max(time.Duration(c.keys.Limit), backLimit)
 	conn, machine, err := nixos.WaitForRevert(ctx, c.conn, limit)
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return machine, "", context.Cause(ctx)
 	}
 	if err != nil {
-		return &report.Fault{
+		return machine, "", &report.Fault{
 			Code: report.Unknown, What: "wait for the machine to go back", Why: fmt.Errorf("%w (%w)", err, why),
-			Hint: "look at its console; a reboot brings it up in " + guard.From,
+			Hint: "look at its console; a reboot brings it up in " + orNone(c.machine.Profile),
 		}
 	}
 	c.adopt(conn)
 	c.Record.Reverted = nil // what an earlier run left was told
 	told := c.tell(ctx, machine)
 	if machine.Current != guard.From {
-		return &report.Fault{
+		return machine, told, &report.Fault{
 			Code: report.Unknown, What: "switch to the new system",
 			Why:  fmt.Errorf("it was not confirmed, and now %s runs on the machine (%w)", machine.Current, why),
 			Hint: "run it again",
 		}
+	}
+	return machine, told, nil
+}
+
+// wentBack waits for a machine that goes back by itself, and tells both what
+// happened and how it is now.
+func (c *change) wentBack(ctx context.Context, toplevel string, guard nixos.Guard, why error) error {
+	c.Log.In("switch").Warnf("the machine goes back to %s by itself; waiting for it", guard.From)
+	_, told, err := c.awaitBack(ctx, guard, why)
+	if err != nil {
+		return err
 	}
 	if told == "" {
 		told = "the machine went back"
@@ -376,31 +396,73 @@ func (c *change) judgedAgain(ctx context.Context) string {
 	return "the system that it went back to is healthy"
 }
 
-// unproved ends a change that can't be judged healthy: where that is wanted, the
-// machine is brought back.
-func (c *change) unproved(ctx context.Context, why error) error {
+// unwanted tells whether the machine is to leave a system for what is wrong with it.
+func (c *change) unwanted(toplevel string, why error) bool {
 	code := report.CodeOf(why)
-	back := c.machine.Current
-	if ctx.Err() != nil || c.keys.RollbackOn != rollbackUnhealthy || back == "" || (code != report.Unhealthy && code != report.Failed) {
+	return c.keys.RollbackOn == rollbackUnhealthy && (code == report.Unhealthy || code == report.Failed) &&
+		c.machine.Current != "" && c.machine.Current != toplevel
+}
+
+// giveUp lets the guard of a switch bring the machine back: it does so also when
+// this run or its connection ends now.
+func (c *change) giveUp(ctx context.Context, s nixos.Switch, guard nixos.Guard, why error) error {
+	log := c.Log.In("switch")
+	log.Warnf("not healthy; going back to %s", guard.From)
+	if err := s.Revert(ctx, c.conn, "unhealthy"); err != nil && ctx.Err() == nil {
+		log.Warnf("%v; without a sign of this run it goes back all the same", err)
+	}
+	machine, told, err := c.awaitBack(ctx, guard, why)
+	if ctx.Err() != nil {
+		return c.leave(ctx, guard, why)
+	}
+	if err == nil && machine.Pending != "" {
+		err = fmt.Errorf("the switch back did not end well: %s", told)
+	}
+	if err != nil {
+		return notBack(guard.From, err, why)
+	}
+	return c.isBack(ctx, guard.From, why)
+}
+
+// unproved ends a change that can't be judged healthy, and that no guard watches
+// over: where that is wanted, the machine is brought back.
+func (c *change) unproved(ctx context.Context, d destination, why error) error {
+	if ctx.Err() != nil || !c.unwanted(d.toplevel, why) {
 		if ctx.Err() == nil {
 			c.Log.In("switch").Warnf("the new system is not the default at boot: at its next boot the machine comes up in %s", orNone(c.machine.Profile))
 		}
 		return why
 	}
+	back := c.machine.Current
 	c.Log.In("switch").Warnf("not healthy; going back to %s", back)
 	_, ended, err := c.activate(ctx, back, nixos.Guard{})
 	if err == nil {
 		err = ended.Err(back)
 	}
-	if err != nil {
-		return &report.Fault{
-			Code: code, What: "go back to " + back, Why: fmt.Errorf("%w\nthat was to be done because of: %w", err, why),
-			Hint: "run rollback",
-		}
+	if err == nil {
+		err = nixos.Settle(ctx, c.conn)
 	}
-	c.Record.Reverted = &report.Reverted{From: c.Record.Toplevel, To: back, Why: "unhealthy", At: time.Now().UTC().Format(time.RFC3339)}
-	again := c.judgedAgain(ctx)
-	return &report.Fault{Code: code, What: "deploy", Why: fmt.Errorf("%w\nthe machine is back at %s\n%s", why, back, again), Hint: strings.Join(report.Hints(why), "; ")}
+	if err != nil {
+		return notBack(back, err, why)
+	}
+	c.Record.Reverted = &report.Reverted{From: d.toplevel, To: back, Why: "unhealthy", At: time.Now().UTC().Format(time.RFC3339)}
+	return c.isBack(ctx, back, why)
+}
+
+// notBack is a machine that was to go back, and did not.
+func notBack(back string, err, why error) error {
+	return &report.Fault{
+		Code: report.CodeOf(why), What: "go back to " + back, Why: fmt.Errorf("%w\nthat was to be done because of: %w", err, why),
+		Hint: "run rollback",
+	}
+}
+
+// isBack is a machine that left a system for what was wrong with it.
+func (c *change) isBack(ctx context.Context, back string, why error) error {
+	return &report.Fault{
+		Code: report.CodeOf(why), What: "deploy", Why: fmt.Errorf("%w\nthe machine is back at %s\n%s", why, back, c.judgedAgain(ctx)),
+		Hint: strings.Join(report.Hints(why), "; "),
+	}
 }
 
 func orNone(toplevel string) string {

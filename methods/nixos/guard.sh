@@ -51,8 +51,12 @@ if [ -z "$why" ]; then
 	done
 fi
 
-# Whoever makes this link first has decided.
-ln -s reverted "$dir/decision" 2>/dev/null || exit 0
+# Whoever makes this link first has decided. The run may have done so too: that the
+# machine goes back.
+if ! ln -s reverted "$dir/decision" 2>/dev/null; then
+	[ "$(readlink "$dir/decision")" = reverted ] || exit 0
+	read -r why <"$dir/why"
+fi
 echo "$why; going back to $from" >&2
 systemctl stop "$unit"
 echo "$from" >/run/slipway/switching

@@ -89,6 +89,10 @@ func TestGuardScript(t *testing.T) {
 		{name: "a switch that failed before anybody noted its start", load: "loaded", sub: "failed", reverted: true, why: "nobody showed"},
 		{name: "a switch that a later run collected and left", load: "not-found", sub: "dead", noted: true, reverted: true, why: "nobody showed"},
 		{name: "a switch that ended while its manager was replaced", reverted: true, why: "the switch did not end"},
+		{
+			name: "a switch that is to be given up", load: "loaded", sub: "exited", noted: true,
+			then: `[ "$passed" != 20 ] || { echo unhealthy >run/own/why; ln -s reverted run/own/decision; }`, reverted: true, why: "why=unhealthy\n",
+		},
 		{name: "a switch that hangs", load: "loaded", sub: "running", noted: true, reverted: true, why: "the switch did not end within 300 s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

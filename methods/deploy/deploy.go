@@ -271,7 +271,9 @@ func (c *change) collect(ctx context.Context, s nixos.Switch, guard nixos.Guard,
 		}
 		err := nixos.Collect(ctx, c.conn, s, ended)
 		if err == nil {
+			stop := c.show(ctx, s, guard)
 			err = c.relock(ctx)
+			stop()
 		}
 		if _, lost := errors.AsType[*remote.Error](err); !lost || attempt == 2 || ctx.Err() != nil {
 			return err

@@ -269,6 +269,18 @@ func TestDeploymentConfirmModes(t *testing.T) {
 		assert.Equal(t, w.slipway(nil, "operator-ssh-web-verify").code, report.Healthy)
 	})
 
+	t.Run("a switch that takes too long is ended", func(t *testing.T) {
+		w := w.as(t)
+		w.write("operator/web.nix", strings.ReplaceAll(slow, "ROUND", "late"))
+		o := w.slipway(map[string]string{"SSH_SWITCH_TIMEOUT": "10s"}, "operator-ssh-web-apply")
+		assert.Equal(t, o.code, report.Failed)
+		for _, text := range []string{"the switch did not end within 10 s", "SSH_SWITCH_TIMEOUT sets the limit", "went back to is healthy"} {
+			assert.Assert(t, strings.Contains(o.stderr, text), "%q is not in what the run said", text)
+		}
+		assert.Equal(t, w.on(g, boots), before)
+		assert.Equal(t, w.slipway(nil, "operator-ssh-web-verify").code, report.Healthy)
+	})
+
 	// The last, since nothing brings this machine back.
 	for i, off := range []map[string]string{{"ROLLBACK_ON": "never"}, {"SSH_CONFIRM_TIMEOUT": "0"}} {
 		t.Run(fmt.Sprintf("nothing goes back by itself where that is off: %v", off), func(t *testing.T) {

@@ -234,6 +234,10 @@ func (c *change) guard() nixos.Guard {
 	return nixos.Guard{From: c.machine.Current, Confirm: time.Duration(c.keys.Confirm), Limit: time.Duration(c.keys.Limit)}
 }
 
+// guardDelay is by how much a guard may be later than a run to see that a switch
+// takes too long: of the two, it decides.
+const guardDelay = 30 * time.Second
+
 // activate runs the switch to its end, and logs in anew.
 func (c *change) activate(ctx context.Context, toplevel string, guard nixos.Guard) (nixos.Switch, nixos.Switched, error) {
 	log := c.Log.In("switch")
@@ -246,8 +250,15 @@ func (c *change) activate(ctx context.Context, toplevel string, guard nixos.Guar
 	if err != nil {
 		return s, nixos.Switched{}, c.leave(ctx, guard, err)
 	}
-	conn, ended, err := nixos.Follow(ctx, c.conn, s, time.Duration(c.keys.Limit), c.Log)
+	limit := time.Duration(c.keys.Limit)
+	if guard.From != "" {
+		limit += guardDelay
+	}
+	conn, ended, err := nixos.Follow(ctx, c.conn, s, limit, c.Log)
 	c.adopt(conn)
+	if _, late := errors.AsType[*wait.TimeoutError](err); late && guard.From != "" && ctx.Err() == nil {
+		err = fmt.Errorf("%w (%w)", nixos.ErrReverted, err)
+	}
 	if err == nil {
 		log.Infof("logging in anew")
 		err = c.collect(ctx, s, guard, &ended)
@@ -376,9 +387,13 @@ func (c *change) awaitBack(ctx context.Context, guard nixos.Guard, why error) (n
 // happened and how it is now.
 func (c *change) wentBack(ctx context.Context, toplevel string, guard nixos.Guard, why error) error {
 	c.Log.In("switch").Warnf("the machine goes back to %s by itself; waiting for it", guard.From)
-	_, told, err := c.awaitBack(ctx, guard, why)
+	machine, told, err := c.awaitBack(ctx, guard, why)
 	if err != nil {
 		return err
+	}
+	hint := "the new system lets this run in no more: look at its network, firewall, sshd and authorized keys"
+	if machine.Reverted != nil && machine.Reverted.Slow {
+		hint = "its output above says what it was at; SSH_SWITCH_TIMEOUT sets the limit"
 	}
 	if told == "" {
 		told = "the machine went back"
@@ -386,7 +401,7 @@ func (c *change) wentBack(ctx context.Context, toplevel string, guard nixos.Guar
 	return &report.Fault{
 		Code: report.Failed, What: "switch to " + toplevel,
 		Why:  fmt.Errorf("%w\n%s\n%s", why, told, c.judgedAgain(ctx)),
-		Hint: "the new system lets this run in no more: look at its network, firewall, sshd and authorized keys",
+		Hint: hint,
 	}
 }
 

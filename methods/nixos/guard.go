@@ -89,6 +89,7 @@ func (s Switch) tell(ctx context.Context, conn *remote.Conn, what, script string
 type Reverted struct {
 	From, To string // toplevels
 	Why      string
+	Slow     bool       // the switch took longer than its limit, and was ended
 	Code     SwitchCode // of the switch back
 	At       string     // UTC, as RFC 3339 writes it
 }

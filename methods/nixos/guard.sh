@@ -34,10 +34,10 @@ until [ -e "$dir/started" ]; do
 	fi
 	sleep 0.2
 done
-end=$(($(up) + limit)) why=
+end=$(($(up) + limit)) why= cause=
 while running; do
 	if [ "$(up)" -ge "$end" ]; then
-		why="the switch did not end within $limit s"
+		why="the switch did not end within $limit s" cause=slow
 		break
 	fi
 	sleep 0.5
@@ -75,6 +75,7 @@ mkdir -p /var/lib/slipway
 	echo "from=$to"
 	echo "to=$from"
 	echo "why=$why"
+	echo "cause=$cause"
 	echo "code=$code"
 	echo "at=$(date -u '+%Y-%m-%dT%H:%M:%SZ')"
 } >/var/lib/slipway/reverted.new

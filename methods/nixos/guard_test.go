@@ -93,7 +93,7 @@ func TestGuardScript(t *testing.T) {
 			name: "a switch that is to be given up", load: "loaded", sub: "exited", noted: true,
 			then: `[ "$passed" != 20 ] || { echo unhealthy >run/own/why; ln -s reverted run/own/decision; }`, reverted: true, why: "why=unhealthy\n",
 		},
-		{name: "a switch that hangs", load: "loaded", sub: "running", noted: true, reverted: true, why: "the switch did not end within 300 s"},
+		{name: "a switch that hangs", load: "loaded", sub: "running", noted: true, reverted: true, why: "the switch did not end within 300 s\ncause=slow\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -256,8 +256,8 @@ func (c *change) activate(ctx context.Context, toplevel string, guard nixos.Guar
 	}
 	conn, ended, err := nixos.Follow(ctx, c.conn, s, limit, c.Log)
 	c.adopt(conn)
-	if _, late := errors.AsType[*wait.TimeoutError](err); late && guard.From != "" && ctx.Err() == nil {
-		err = fmt.Errorf("%w (%w)", nixos.ErrReverted, err)
+	if late, ok := errors.AsType[*wait.TimeoutError](err); ok && guard.From != "" && ctx.Err() == nil {
+		err = fmt.Errorf("%w: %w", nixos.ErrReverted, late)
 	}
 	if err == nil {
 		log.Infof("logging in anew")

@@ -128,11 +128,12 @@ func TestDeploymentConfirmKilled(t *testing.T) {
 		{"as the switch starts", strings.ReplaceAll(lose, "trivial.nix ];", "trivial.nix ]; environment.etc.round.text = \"start\";"), "switch: to "},
 		{"in the middle of the switch", strings.ReplaceAll(slow, "ROUND", "middle"), "activating the configuration"},
 		{"before it could confirm", strings.ReplaceAll(lose, "MOMENT", "units"), "logging in anew"},
+		{"as it gives an unhealthy system up", strings.ReplaceAll(trivial, "sleep 1000000", "sh -c 'exit 7'"), "not healthy; going back"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := w.as(t)
 			w.write("operator/web.nix", c.module)
-			run := w.start(goingBack, "operator-ssh-web-apply")
+			run := w.start(map[string]string{"SSH_CONFIRM_TIMEOUT": "6s", "ROLLBACK_ON": "unhealthy"}, "operator-ssh-web-apply")
 			run.await(c.at)
 			if c.name == "as the switch starts" {
 				// It may have started by now or not: the next run takes it up or does it.
@@ -264,6 +265,18 @@ func TestDeploymentConfirmModes(t *testing.T) {
 			assert.Assert(t, strings.Contains(o.stderr, text), "%q is not in what the run said", text)
 		}
 		assert.Equal(t, o.record.Reverted.Why, "unhealthy")
+		assert.Equal(t, w.on(g, boots), before)
+		assert.Equal(t, w.slipway(nil, "operator-ssh-web-verify").code, report.Healthy)
+	})
+
+	t.Run("a switch that takes too long is ended", func(t *testing.T) {
+		w := w.as(t)
+		w.write("operator/web.nix", strings.ReplaceAll(slow, "ROUND", "late"))
+		o := w.slipway(map[string]string{"SSH_SWITCH_TIMEOUT": "10s"}, "operator-ssh-web-apply")
+		assert.Equal(t, o.code, report.Failed)
+		for _, text := range []string{"the switch did not end within 10 s", "SSH_SWITCH_TIMEOUT sets the limit", "went back to is healthy"} {
+			assert.Assert(t, strings.Contains(o.stderr, text), "%q is not in what the run said", text)
+		}
 		assert.Equal(t, w.on(g, boots), before)
 		assert.Equal(t, w.slipway(nil, "operator-ssh-web-verify").code, report.Healthy)
 	})

@@ -44,6 +44,16 @@ func TestDeploymentSwitchCodes(t *testing.T) {
 			code:  report.Busy, says: "exit code 11", left: func(string) string { return before },
 		},
 		{
+			name: "a check refuses only when it is late", more: `system.preSwitchChecks.no = "[ $2 = check ] || { echo not on a sunday >&2; exit 1; }";`,
+			code: report.Refused, says: "the old system runs on", left: func(string) string { return before },
+		},
+		{
+			name:  "another switch takes the lock after the check",
+			more:  `system.preSwitchChecks.other = "[ $2 != check ] || systemd-run --quiet --unit=holder flock /run/nixos/switch-to-configuration.lock sleep 1000";`,
+			after: "systemctl stop holder",
+			code:  report.Busy, says: "exit code 11", left: func(string) string { return before },
+		},
+		{
 			name: "the activation script fails", more: `system.activationScripts.bad = "echo no good >&2; false";`,
 			code: report.Failed, says: "the activation script failed (exit code 2)",
 			left: func(toplevel string) string { return toplevel + "\n" + deployed.record.Toplevel },
@@ -63,6 +73,8 @@ func TestDeploymentSwitchCodes(t *testing.T) {
 			w := w.as(t)
 			if c.before != "" {
 				w.on(g, c.before)
+			}
+			if c.after != "" {
 				defer w.on(g, c.after)
 			}
 			w.write("operator/web.nix", strings.Replace(trivial, "  system.stateVersion", "  "+c.more+"\n  system.stateVersion", 1))
@@ -70,6 +82,10 @@ func TestDeploymentSwitchCodes(t *testing.T) {
 			assert.Equal(t, o.code, c.code)
 			assert.Assert(t, strings.Contains(o.stderr, c.says), "%q is not in what the run said", c.says)
 			assert.Equal(t, state(), c.left(o.record.Toplevel))
+			if state() == before {
+				assert.Assert(t, !o.record.Changed)
+				assert.Equal(t, w.slipway(nil, "operator-ssh-web-verify").code, report.Healthy)
+			}
 			w.write("operator/web.nix", trivial)
 			assert.Equal(t, w.slipway(nil, "operator-ssh-web-apply").code, report.Healthy)
 			assert.Equal(t, state(), before)

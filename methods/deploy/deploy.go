@@ -21,7 +21,8 @@ import (
 // change is one change of a machine's system, from the lock to the verdict:
 //
 //	begin   lock the machine, and settle what an earlier run left
-//	to      switch under a guard → log in anew → judge → confirm over a new login
+//	to      switch under a guard → log in anew → judge → confirm over a new login,
+//	        or let the guard bring the machine back where that is asked for
 //	        → make it the default at boot → reboot where that is asked for
 //
 // What is not proved is never the default at boot, and a machine that can't be
@@ -136,24 +137,34 @@ func (c *change) to(ctx context.Context, d destination) error {
 	guard := c.guard()
 	s, ended, err := c.activate(ctx, d.toplevel, guard)
 	if err != nil {
+		if _, ok := errors.AsType[*nixos.NotStartedError](err); ok {
+			c.Record.Changed = false
+		}
 		return err
 	}
 	code := int(ended.Code)
 	c.Record.Switch = &code
 	why := c.prove(ctx, s, watch, ended, d, guard)
-	if ctx.Err() == nil {
-		err = c.confirm(ctx, s, guard)
+	switch {
+	case ctx.Err() != nil && why == nil:
+		return c.leave(ctx, guard, context.Cause(ctx))
+	case ctx.Err() != nil:
+		return c.leave(ctx, guard, why)
+	case guard.From != "" && c.unwanted(d.toplevel, why):
+		return c.giveUp(ctx, s, guard, why)
 	}
+	err = c.confirm(ctx, s, guard)
 	if errors.Is(err, nixos.ErrReverted) {
 		return c.wentBack(ctx, d.toplevel, guard, err)
 	}
-	if err != nil || ctx.Err() != nil {
+	if err != nil {
 		return c.leave(ctx, guard, errors.Join(why, err))
 	}
 	switch {
 	case report.CodeOf(why) == report.RebootNeeded:
 		return c.byReboot(ctx, watch, d, why)
 	case why != nil && ended.Untouched(d.toplevel):
+		c.Record.Changed = false
 		return why
 	}
 	return c.settled(ctx, watch, d, why)
@@ -162,7 +173,7 @@ func (c *change) to(ctx context.Context, d destination) error {
 // settled ends a change that arrived: what was proved becomes the default at boot.
 func (c *change) settled(ctx context.Context, watch *verdict.Watch, d destination, why error) error {
 	if why != nil {
-		return c.unproved(ctx, why)
+		return c.unproved(ctx, d, why)
 	}
 	if err := c.commit(ctx, d); err != nil {
 		return err
@@ -230,6 +241,10 @@ func (c *change) guard() nixos.Guard {
 	return nixos.Guard{From: c.machine.Current, Confirm: time.Duration(c.keys.Confirm), Limit: time.Duration(c.keys.Limit)}
 }
 
+// guardDelay is by how much a guard may be later than a run to see that a switch
+// takes too long: of the two, it decides.
+const guardDelay = 30 * time.Second
+
 // activate runs the switch to its end, and logs in anew.
 func (c *change) activate(ctx context.Context, toplevel string, guard nixos.Guard) (nixos.Switch, nixos.Switched, error) {
 	log := c.Log.In("switch")
@@ -242,8 +257,15 @@ func (c *change) activate(ctx context.Context, toplevel string, guard nixos.Guar
 	if err != nil {
 		return s, nixos.Switched{}, c.leave(ctx, guard, err)
 	}
-	conn, ended, err := nixos.Follow(ctx, c.conn, s, time.Duration(c.keys.Limit), c.Log)
+	limit := time.Duration(c.keys.Limit)
+	if guard.From != "" {
+		limit += guardDelay
+	}
+	conn, ended, err := nixos.Follow(ctx, c.conn, s, limit, c.Log)
 	c.adopt(conn)
+	if late, ok := errors.AsType[*wait.TimeoutError](err); ok && guard.From != "" && ctx.Err() == nil {
+		err = fmt.Errorf("%w: %w", nixos.ErrReverted, late)
+	}
 	if err == nil {
 		log.Infof("logging in anew")
 		err = c.collect(ctx, s, guard, &ended)
@@ -267,7 +289,9 @@ func (c *change) collect(ctx context.Context, s nixos.Switch, guard nixos.Guard,
 		}
 		err := nixos.Collect(ctx, c.conn, s, ended)
 		if err == nil {
+			stop := c.show(ctx, s, guard)
 			err = c.relock(ctx)
+			stop()
 		}
 		if _, lost := errors.AsType[*remote.Error](err); !lost || attempt == 2 || ctx.Err() != nil {
 			return err
@@ -335,31 +359,48 @@ func (c *change) anew(ctx context.Context, guard nixos.Guard, tell func(context.
 	return err
 }
 
-// wentBack waits for a machine that goes back by itself, and tells both what
-// happened and how it is now.
-func (c *change) wentBack(ctx context.Context, toplevel string, guard nixos.Guard, why error) error {
-	log := c.Log.In("switch")
-	log.Warnf("the machine goes back to %s by itself; waiting for it", guard.From)
-	limit := guard.Confirm + time.Duration(c.keys.Limit)
+// backLimit is what going back may take at least: a switch that hangs is ended
+// first, and another that is under way is waited for.
+const backLimit = 5 * time.Minute
+
+// awaitBack waits for a machine that goes back by itself, and gives in words what
+// it told.
+func (c *change) awaitBack(ctx context.Context, guard nixos.Guard, why error) (nixos.Machine, string, error) {
+	limit := guard.Confirm + max(time.Duration(c.keys.Limit), backLimit)
 	conn, machine, err := nixos.WaitForRevert(ctx, c.conn, limit)
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return machine, "", context.Cause(ctx)
 	}
 	if err != nil {
-		return &report.Fault{
+		return machine, "", &report.Fault{
 			Code: report.Unknown, What: "wait for the machine to go back", Why: fmt.Errorf("%w (%w)", err, why),
-			Hint: "look at its console; a reboot brings it up in " + guard.From,
+			Hint: "look at its console; a reboot brings it up in " + orNone(c.machine.Profile),
 		}
 	}
 	c.adopt(conn)
 	c.Record.Reverted = nil // what an earlier run left was told
 	told := c.tell(ctx, machine)
 	if machine.Current != guard.From {
-		return &report.Fault{
+		return machine, told, &report.Fault{
 			Code: report.Unknown, What: "switch to the new system",
 			Why:  fmt.Errorf("it was not confirmed, and now %s runs on the machine (%w)", machine.Current, why),
 			Hint: "run it again",
 		}
+	}
+	return machine, told, nil
+}
+
+// wentBack waits for a machine that goes back by itself, and tells both what
+// happened and how it is now.
+func (c *change) wentBack(ctx context.Context, toplevel string, guard nixos.Guard, why error) error {
+	c.Log.In("switch").Warnf("the machine goes back to %s by itself; waiting for it", guard.From)
+	machine, told, err := c.awaitBack(ctx, guard, why)
+	if err != nil {
+		return err
+	}
+	hint := "the new system lets this run in no more: look at its network, firewall, sshd and authorized keys"
+	if machine.Reverted != nil && machine.Reverted.Slow {
+		hint = "its output above says what it was at; SSH_SWITCH_TIMEOUT sets the limit"
 	}
 	if told == "" {
 		told = "the machine went back"
@@ -367,7 +408,7 @@ func (c *change) wentBack(ctx context.Context, toplevel string, guard nixos.Guar
 	return &report.Fault{
 		Code: report.Failed, What: "switch to " + toplevel,
 		Why:  fmt.Errorf("%w\n%s\n%s", why, told, c.judgedAgain(ctx)),
-		Hint: "the new system lets this run in no more: look at its network, firewall, sshd and authorized keys",
+		Hint: hint,
 	}
 }
 
@@ -383,31 +424,73 @@ func (c *change) judgedAgain(ctx context.Context) string {
 	return "the system that it went back to is healthy"
 }
 
-// unproved ends a change that can't be judged healthy: where that is wanted, the
-// machine is brought back.
-func (c *change) unproved(ctx context.Context, why error) error {
+// unwanted tells whether the machine is to leave a system for what is wrong with it.
+func (c *change) unwanted(toplevel string, why error) bool {
 	code := report.CodeOf(why)
-	back := c.machine.Current
-	if ctx.Err() != nil || c.keys.RollbackOn != rollbackUnhealthy || back == "" || (code != report.Unhealthy && code != report.Failed) {
+	return c.keys.RollbackOn == rollbackUnhealthy && (code == report.Unhealthy || code == report.Failed) &&
+		c.machine.Current != "" && c.machine.Current != toplevel
+}
+
+// giveUp lets the guard of a switch bring the machine back: it does so also when
+// this run or its connection ends now.
+func (c *change) giveUp(ctx context.Context, s nixos.Switch, guard nixos.Guard, why error) error {
+	log := c.Log.In("switch")
+	log.Warnf("not healthy; going back to %s", guard.From)
+	if err := s.Revert(ctx, c.conn, "unhealthy"); err != nil && ctx.Err() == nil {
+		log.Warnf("%v; without a sign of this run it goes back all the same", err)
+	}
+	machine, told, err := c.awaitBack(ctx, guard, why)
+	if ctx.Err() != nil {
+		return c.leave(ctx, guard, why)
+	}
+	if err == nil && machine.Pending != "" {
+		err = fmt.Errorf("the switch back did not end well: %s", told)
+	}
+	if err != nil {
+		return notBack(guard.From, err, why)
+	}
+	return c.isBack(ctx, guard.From, why)
+}
+
+// unproved ends a change that can't be judged healthy, and that no guard watches
+// over: where that is wanted, the machine is brought back.
+func (c *change) unproved(ctx context.Context, d destination, why error) error {
+	if ctx.Err() != nil || !c.unwanted(d.toplevel, why) {
 		if ctx.Err() == nil {
 			c.Log.In("switch").Warnf("the new system is not the default at boot: at its next boot the machine comes up in %s", orNone(c.machine.Profile))
 		}
 		return why
 	}
+	back := c.machine.Current
 	c.Log.In("switch").Warnf("not healthy; going back to %s", back)
 	_, ended, err := c.activate(ctx, back, nixos.Guard{})
 	if err == nil {
 		err = ended.Err(back)
 	}
-	if err != nil {
-		return &report.Fault{
-			Code: code, What: "go back to " + back, Why: fmt.Errorf("%w\nthat was to be done because of: %w", err, why),
-			Hint: "run rollback",
-		}
+	if err == nil {
+		err = nixos.Settle(ctx, c.conn)
 	}
-	c.Record.Reverted = &report.Reverted{From: c.Record.Toplevel, To: back, Why: "unhealthy", At: time.Now().UTC().Format(time.RFC3339)}
-	again := c.judgedAgain(ctx)
-	return &report.Fault{Code: code, What: "deploy", Why: fmt.Errorf("%w\nthe machine is back at %s\n%s", why, back, again), Hint: strings.Join(report.Hints(why), "; ")}
+	if err != nil {
+		return notBack(back, err, why)
+	}
+	c.Record.Reverted = &report.Reverted{From: d.toplevel, To: back, Why: "unhealthy", At: time.Now().UTC().Format(time.RFC3339)}
+	return c.isBack(ctx, back, why)
+}
+
+// notBack is a machine that was to go back, and did not.
+func notBack(back string, err, why error) error {
+	return &report.Fault{
+		Code: report.CodeOf(why), What: "go back to " + back, Why: fmt.Errorf("%w\nthat was to be done because of: %w", err, why),
+		Hint: "run rollback",
+	}
+}
+
+// isBack is a machine that left a system for what was wrong with it.
+func (c *change) isBack(ctx context.Context, back string, why error) error {
+	return &report.Fault{
+		Code: report.CodeOf(why), What: "deploy", Why: fmt.Errorf("%w\nthe machine is back at %s\n%s", why, back, c.judgedAgain(ctx)),
+		Hint: strings.Join(report.Hints(why), "; "),
+	}
 }
 
 func orNone(toplevel string) string {

@@ -29,7 +29,7 @@ type CopyKeys struct {
 
 // SwitchKeys are the coordinates of a change of a machine's system.
 type SwitchKeys struct {
-	Limit         env.Duration      `env:"SSH_SWITCH_TIMEOUT,default=15m" desc:"how long a switch may take before its outcome counts as unknown"`
+	Limit         env.Duration      `env:"SSH_SWITCH_TIMEOUT,default=15m" desc:"how long a switch may take; then the machine ends it and goes back by itself, or, where that is off, its outcome counts as unknown"`
 	Confirm       env.DurationOrOff `env:"SSH_CONFIRM_TIMEOUT,default=60s" desc:"how long after a switch the machine waits for a new login before it goes back by itself"`
 	RollbackOn    string            `env:"ROLLBACK_ON,default=unconfirmed" oneof:"never,unconfirmed,unhealthy" desc:"when a machine goes back to the system that it came from: never, when nobody can log in to the new one, or also when the new one is unhealthy"`
 	Reboot        string            `env:"SSH_REBOOT,default=never" oneof:"never,if-needed,always" desc:"whether a change ends with a reboot: never, when the new system needs one, or always"`

@@ -71,7 +71,7 @@ func (c *change) answer(ctx context.Context, guard string) error {
 		return err
 	}
 	c.Log.Warnf("the machine is going back by itself: an earlier run did not confirm its switch; waiting for it")
-	conn, _, err := nixos.WaitForRevert(ctx, c.conn, time.Duration(c.keys.Limit))
+	conn, _, err := nixos.WaitForRevert(ctx, c.conn, max(time.Duration(c.keys.Limit), backLimit))
 	if err != nil {
 		return &report.Fault{Code: report.Unknown, What: "wait for the machine to go back", Why: err, Hint: "try again, or look at its console"}
 	}

@@ -77,7 +77,7 @@ func (s Switched) exited() bool {
 // Untouched tells whether a switch that failed left the running system alone,
 // so that the profile must not stay at a system that never ran.
 func (s Switched) Untouched(toplevel string) bool {
-	return s.exited() && s.Current != toplevel && (s.Code == lockHeld || s.Code == switchRefused)
+	return s.exited() && (s.Code == lockHeld || s.Code == switchRefused && s.Current != toplevel)
 }
 
 // profileFailed is the exit code of a commit whose profile can't be set.

@@ -31,6 +31,7 @@ func TestHowASwitchEnded(t *testing.T) {
 		{"with a failed activation script", Switched{Code: 2, Result: "exit-code", Current: newSystem}, report.Failed, "the activation script failed", false},
 		{"with a failed activation script, before the link moved", Switched{Code: 2, Result: "exit-code", Current: oldSystem}, report.Failed, "the activation script failed", false},
 		{"with another under way", Switched{Code: 11, Result: "exit-code", Current: oldSystem}, report.Busy, "another switch is under way", true},
+		{"with another under way, of a system that runs already", Switched{Code: 11, Result: "exit-code", Current: newSystem}, report.Busy, "another switch is under way", true},
 		{"with a reboot needed", Switched{Code: 100, Result: "exit-code", Current: oldSystem}, report.RebootNeeded, "it needs a reboot", false},
 		{"crashed", Switched{Code: 101, Result: "exit-code", Current: newSystem}, report.Failed, "crashed half-way", false},
 		{"with a code that nobody knows", Switched{Code: 42, Result: "exit-code", Current: newSystem}, report.Failed, "exit code 42", false},

@@ -14,7 +14,7 @@ fi
 "$1/bin/switch-to-configuration" boot </dev/null
 code=$?
 if [ $code = 0 ]; then
-	rm -f /run/slipway/switching /nix/var/nix/gcroots/slipway-next
+	rm -f /run/slipway/switching
 	exit 0
 fi
 # A system that the boot loader does not know is no default.

@@ -48,9 +48,30 @@ func (s Switch) Show(ctx context.Context, conn *remote.Conn) error {
 	return s.tell(ctx, conn, "show the machine that it can be reached", signScript)
 }
 
-func (s Switch) tell(ctx context.Context, conn *remote.Conn, what, script string) error {
+// revertScript decides for the guard that the machine goes back.
+const revertScript = `
+[ -d "$1" ] || { echo gone; exit 0; }
+[ -L "$1/decision" ] || printf '%s\n' "$3" > "$1/why" || exit 1
+ln -s reverted "$1/decision" 2>/dev/null
+readlink "$1/decision"`
+
+// Revert tells the guard of a switch to bring the machine back now, whatever
+// becomes of the run.
+func (s Switch) Revert(ctx context.Context, conn *remote.Conn, why string) error {
+	const what = "tell the machine to go back"
+	switch err := s.tell(ctx, conn, what, revertScript, why); {
+	case err == nil:
+		return errors.New(what + ": somebody has confirmed its switch")
+	case errors.Is(err, ErrReverted):
+		return nil
+	default:
+		return err
+	}
+}
+
+func (s Switch) tell(ctx context.Context, conn *remote.Conn, what, script string, more ...string) error {
 	var out tail.Tail
-	err := step(ctx, conn, what, lookLimit, remote.Command{Script: script, Args: []string{s.dir(), s.guard()}, Stdout: &out})
+	err := step(ctx, conn, what, lookLimit, remote.Command{Script: script, Args: append([]string{s.dir(), s.guard()}, more...), Stdout: &out})
 	if err != nil {
 		return err
 	}
@@ -68,6 +89,7 @@ func (s Switch) tell(ctx context.Context, conn *remote.Conn, what, script string
 type Reverted struct {
 	From, To string // toplevels
 	Why      string
+	Slow     bool       // the switch took longer than its limit, and was ended
 	Code     SwitchCode // of the switch back
 	At       string     // UTC, as RFC 3339 writes it
 }

@@ -27,15 +27,17 @@ running() {
 end=$(($(up) + 60))
 until [ -e "$dir/started" ]; do
 	if [ "$(up)" -ge "$end" ]; then
-		running || exit 0 # it was never started
+		# Its unit stays when it has ended, until somebody collects it and notes that
+		# it was started. So one that nobody knows never was.
+		[ "$(systemctl show --value --property=LoadState "$unit" 2>/dev/null)" != not-found ] || exit 0
 		break
 	fi
 	sleep 0.2
 done
-end=$(($(up) + limit)) why=
+end=$(($(up) + limit)) why= cause=
 while running; do
 	if [ "$(up)" -ge "$end" ]; then
-		why="the switch did not end within $limit s"
+		why="the switch did not end within $limit s" cause=slow
 		break
 	fi
 	sleep 0.5
@@ -49,8 +51,12 @@ if [ -z "$why" ]; then
 	done
 fi
 
-# Whoever makes this link first has decided.
-ln -s reverted "$dir/decision" 2>/dev/null || exit 0
+# Whoever makes this link first has decided. The run may have done so too: that the
+# machine goes back.
+if ! ln -s reverted "$dir/decision" 2>/dev/null; then
+	[ "$(readlink "$dir/decision")" = reverted ] || exit 0
+	read -r why <"$dir/why"
+fi
 echo "$why; going back to $from" >&2
 systemctl stop "$unit"
 echo "$from" >/run/slipway/switching
@@ -69,6 +75,7 @@ mkdir -p /var/lib/slipway
 	echo "from=$to"
 	echo "to=$from"
 	echo "why=$why"
+	echo "cause=$cause"
 	echo "code=$code"
 	echo "at=$(date -u '+%Y-%m-%dT%H:%M:%SZ')"
 } >/var/lib/slipway/reverted.new

@@ -146,6 +146,8 @@ func (m *Machine) reverted(key, value string) {
 		m.Reverted.To = value
 	case "why":
 		m.Reverted.Why = value
+	case "cause":
+		m.Reverted.Slow = value == "slow"
 	case "at":
 		m.Reverted.At = value
 	case "code":

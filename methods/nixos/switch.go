@@ -54,26 +54,44 @@ var guardScript string
 //go:embed commit.sh
 var commitScript string
 
+// restoreScript is for a switch that left the system alone: the machine is as
+// pending as it was before.
+const restoreScript = `
+restore() {
+  if [ -s "$1/before" ]; then mv "$1/before" ` + pendingFile + `
+  elif [ -e "$1/before" ]; then rm -f ` + pendingFile + `; fi
+}`
+
 // startScript starts first what would bring the machine back, then the switch.
 // That runs "test", which leaves the default at boot alone: a machine that
 // crashes on the way comes up in the system before.
-const startScript = `
+const startScript = restoreScript + `
 unit=$1 to=$2 dir=$3 guard=$4 from=$5
 rm -rf /run/slipway/` + switchPrefix + `* /run/slipway/` + commitPrefix + `*
-mkdir -p "$dir" && printf '%s\n' "$to" > ` + pendingFile + ` || exit 1
+give_up() {
+  [ -z "$from" ] || { systemctl stop "$guard"; rm -f /nix/var/nix/gcroots/slipway-before; }
+  restore "$dir"
+  exit "$1"
+}
+mkdir -p "$dir" && : >"$dir/before" || exit 1
+[ ! -e ` + pendingFile + ` ] || cat ` + pendingFile + ` >"$dir/before"
+printf '%s\n' "$to" > ` + pendingFile + ` || give_up 1
 if [ -n "$from" ]; then
-  mkdir -p /nix/var/nix/gcroots && ln -sfn "$from" /nix/var/nix/gcroots/slipway-before && printf '%s' "$8" > "$dir/guard" || exit 1
+  mkdir -p /nix/var/nix/gcroots && ln -sfn "$from" /nix/var/nix/gcroots/slipway-before && printf '%s' "$8" > "$dir/guard" || give_up 1
   systemd-run --unit="$guard" --description="Slipway goes back to $from unless confirmed" \
     --service-type=exec --no-ask-password --quiet --collect \
-    -- "$(readlink -f /bin/sh)" "$dir/guard" "$dir" "$unit" "$to" "$from" "$6" "$7" </dev/null || exit 1
+    -- "$(readlink -f /bin/sh)" "$dir/guard" "$dir" "$unit" "$to" "$from" "$6" "$7" </dev/null || give_up 1
 fi
 systemd-run --unit="$unit" --description="Slipway switches to $to" \
   --service-type=exec --no-ask-password --quiet --property=RemainAfterExit=yes \
   ${LOCALE_ARCHIVE:+--setenv=LOCALE_ARCHIVE="$LOCALE_ARCHIVE"} \
   -- "$to"/bin/switch-to-configuration test </dev/null && exec touch "$dir/started"
 status=$?
-[ -z "$from" ] || systemctl stop "$guard"
-exit $status`
+# A busy systemd may have taken it up without having said so in time.
+case $(systemctl show --value --property=SubState "$unit") in
+start | running | exited) exec touch "$dir/started" ;;
+esac
+give_up $status`
 
 // StartSwitch starts to bring a machine to a toplevel, under a guard.
 func StartSwitch(ctx context.Context, conn *remote.Conn, toplevel string, g Guard) (Switch, error) {
@@ -139,12 +157,20 @@ func (e *NotStartedError) Error() string {
 }
 
 // collectScript takes away a unit that ended, so that it neither makes the
-// machine degraded nor stays in the way. Only a change that ended well is no
-// longer pending: any other is done again by the next run.
-const collectScript = `
+// machine degraded nor stays in the way. Only a change that ended well, or that
+// left all as it was (as Untouched tells), is no longer pending: any other is done
+// again by the next run. Its guard must not take a unit that is gone for one that
+// was never started.
+const collectScript = restoreScript + `
+[ ! -e "$3/guard" ] || touch "$3/started"
 systemctl stop "$1" 2>/dev/null; systemctl reset-failed "$1" 2>/dev/null
-[ "$2" = 0 ] && rm -f ` + pendingFile + `
-readlink -f /run/current-system; readlink ` + systemProfile + `; :`
+current=$(readlink -f /run/current-system)
+case $2 in
+0) rm -f ` + pendingFile + ` ;;
+1) [ "$current" = "$(cat ` + pendingFile + `)" ] || restore "$3" ;;
+11) restore "$3" ;;
+esac
+echo "$current"; readlink ` + systemProfile + `; :`
 
 // Collect ends what is left of a switch on the machine, and looks which system
 // runs now and which generation is the default.
@@ -154,11 +180,18 @@ func Collect(ctx context.Context, conn *remote.Conn, s Switch, ended *Switched) 
 	if ended.exited() {
 		how = strconv.Itoa(int(ended.Code))
 	}
-	err := step(ctx, conn, "collect the switch", stepLimit, remote.Command{Script: collectScript, Args: []string{s.Unit, how}, Stdout: &out})
+	err := step(ctx, conn, "collect the switch", stepLimit, remote.Command{Script: collectScript, Args: []string{s.Unit, how, s.dir()}, Stdout: &out})
 	if err != nil {
 		return err
 	}
 	current, profile, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
 	ended.Current, ended.Generation = storePath(current), generationOf(profile)
 	return nil
+}
+
+// Settle notes that a switch ended well whose exit code alone does not say so: it
+// put its system in place, with failed units that are of no interest.
+func Settle(ctx context.Context, conn *remote.Conn) error {
+	_, err := output(ctx, conn, "note that the switch ended well", stepLimit, "rm -f "+pendingFile)
+	return err
 }

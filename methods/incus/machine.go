@@ -135,7 +135,7 @@ func (m *machine) find(ctx context.Context, client *incus.Client) (deploy.Reache
 	}
 	const sshPort = 22
 	target, err := m.login.Target(i.Addresses[0], sshPort, []string{strings.TrimSpace(string(key))})
-	return deploy.Reached{Target: target}, err
+	return deploy.Reached{Target: target, Addresses: i.Addresses}, err
 }
 
 func unknown(what string, err error) error {

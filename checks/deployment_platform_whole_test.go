@@ -58,6 +58,14 @@ func TestDeploymentPlatformWhole(t *testing.T) {
 	assert.Equal(t, p.slipway(nil, "platform-combined-destroy").code, report.Healthy)
 	assert.Equal(t, p.on(p.hypervisor, "incus list --all-projects -f csv"), "")
 	assert.Equal(t, p.on(p.hypervisor, "incus storage volume list default --all-projects -f csv -c n | sort"), "operator-db-data\noperator-forge-data", "what is declared to stay")
+
+	// What the zone will be shows only when the machines are made again.
+	future := p.slipway(cold, "operator-tf-incus-operator-combined-plan")
+	assert.Equal(t, future.code, report.Healthy)
+	assert.Assert(t, cmp.Contains(future.stdout, "incus_instance.web will be created"))
+	for _, effect := range []string{"dns", "netbox"} {
+		assert.Assert(t, cmp.Contains(future.stdout, effect+": not planned: web, forge, db are not made yet"))
+	}
 }
 
 // wouldChange tells whether a plan's record shows anything that apply would do.

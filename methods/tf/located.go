@@ -2,6 +2,7 @@ package tf
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"slices"
 
@@ -27,8 +28,9 @@ func (l located) Up(ctx context.Context, run *task.Run) (deploy.Reached, error) 
 }
 
 // note records the address that the machine is reached at first, where it is none
-// by name, and then the others that are known of it.
+// by name, and then the others that are known of it; or that it is not there.
 func (located) note(run *task.Run, reached deploy.Reached, err error) error {
+	run.Record.Awaited = errors.Is(err, deploy.ErrNotThere)
 	if err != nil {
 		return err
 	}

@@ -72,6 +72,7 @@ func TestALookAtAMadeMachineRecordsWhereItIs(t *testing.T) {
 			_, err := w.look(t.Context())
 			assert.Assert(t, err != nil, "nobody answers there")
 			assert.DeepEqual(t, run.Record.Addresses, c.want)
+			assert.Equal(t, run.Record.Awaited, c.want == nil)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,10 +48,32 @@ func TestDeploymentPlatformWhole(t *testing.T) {
 	again := p.slipway(nil, "platform-combined")
 	assert.Equal(t, again.code, report.Healthy)
 	assert.Assert(t, !again.record.Changed)
+	planned := p.slipway(nil, "platform-combined-plan")
+	assert.Equal(t, planned.code, report.Healthy)
+	assert.Assert(t, cmp.Len(planned.record.Members, 11))
+	for _, m := range planned.record.Members {
+		assert.Check(t, !wouldChange(m), "%s plans changes where apply made none:\n%s", m.Program, planned.stdout)
+	}
 
 	assert.Equal(t, p.slipway(nil, "platform-combined-destroy").code, report.Healthy)
 	assert.Equal(t, p.on(p.hypervisor, "incus list --all-projects -f csv"), "")
 	assert.Equal(t, p.on(p.hypervisor, "incus storage volume list default --all-projects -f csv -c n | sort"), "operator-db-data\noperator-forge-data", "what is declared to stay")
+
+	// What the zone will be shows only when the machines are made again.
+	future := p.slipway(cold, "operator-tf-incus-operator-combined-plan")
+	assert.Equal(t, future.code, report.Healthy)
+	assert.Assert(t, cmp.Contains(future.stdout, "incus_instance.web will be created"))
+	for _, effect := range []string{"dns", "netbox"} {
+		assert.Assert(t, cmp.Contains(future.stdout, effect+": not planned: web, forge, db are not made yet"))
+	}
+}
+
+// wouldChange tells whether a plan's record shows anything that apply would do.
+func wouldChange(r *report.Record) bool {
+	zones := slices.ContainsFunc(r.Zones, func(z report.Zone) bool { return z.Create+z.Change+z.Delete > 0 })
+	objects := r.Inventory != nil && *r.Inventory != (report.Objects{})
+	state := r.State != nil && r.State.Plan != nil && r.State.Plan.Changes
+	return zones || objects || state || r.Plan != nil && r.Plan.Changes
 }
 
 // whole gives the coordinates of the whole house, each group's with its name before

@@ -107,6 +107,9 @@ func TestIncusHosts(t *testing.T) {
 	w.env["INCUS_MAKES"], w.env["INCUS_PROJECT"], w.env["INCUS_NETWORK"] = "project,network", "own", "own0"
 	w.env["INCUS_NETWORK_CONFIG"] = `{"ipv4.address":"10.97.0.1/24","ipv4.nat":"false"}`
 	w.env["INCUS_IPV4"] = "10.97.0.7"
+	nowhere := w.slipway(baked, "operator-image-publish")
+	assert.Equal(t, nowhere.code, report.Refused, "its project is made with the machine, and has no images of its own")
+	assert.Assert(t, cmp.Contains(nowhere.stderr, "WEB_INCUS_PROJECT"))
 	own := w.slipway(cold, "operator-tf-incus-web-apply")
 	assert.Equal(t, own.code, report.Healthy)
 	assert.Equal(t, address(), "10.97.0.7")

@@ -61,8 +61,11 @@ func TestIncusOperatorHosts(t *testing.T) {
 	assert.Assert(t, !strings.Contains(refused.stderr, "evaluate:"))
 
 	w.env["INCUS_MAKES"] = "profile" // which a restricted certificate may, in a project that has its own
+	const own = "/1.0/profiles/operator-web?project=" + tenant
 	first := w.slipway(cold, program)
 	assert.Equal(t, first.code, report.Healthy)
+	status, fault = w.ask(w.admin, http.MethodGet, own, nil, nil)
+	assert.Equal(t, status, http.StatusOK, fault)
 	again := w.slipway(nil, program)
 	assert.Equal(t, again.code, report.Healthy)
 	assert.Assert(t, !again.record.Changed)
@@ -81,6 +84,8 @@ func TestIncusOperatorHosts(t *testing.T) {
 	gone := w.slipway(nil, program+"-destroy")
 	assert.Equal(t, gone.code, report.Healthy)
 	assert.Assert(t, cmp.Len(w.list("/1.0/instances?project="+tenant), 0))
+	status, _ = w.ask(w.admin, http.MethodGet, own, nil, nil)
+	assert.Equal(t, status, http.StatusNotFound, "the profile goes with the machine")
 }
 
 // token asks the server for one that lets somebody into the project.

@@ -50,9 +50,39 @@ func (r *run) look(ctx context.Context, c *incus.Client, b built) (step, error) 
 	return s, nil
 }
 
+// connect connects to the server, and refuses a project that is not there: what it is
+// asked for of one would only be absent.
+func (r *run) connect(ctx context.Context, run *task.Run) (*incus.Client, error) {
+	c, err := r.server.Connect(ctx, run.Log)
+	if err != nil {
+		return nil, err
+	}
+	if err := there(ctx, c); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func there(ctx context.Context, c *incus.Client) error {
+	const always = "default"
+	if c.Project() == always {
+		return nil
+	}
+	_, err := c.Get(ctx, "", "projects", c.Project())
+	switch {
+	case err == nil, incus.Forbidden(err): // what one may not see is there
+		return nil
+	case !incus.Absent(err):
+		return &report.Fault{Code: report.Unknown, What: "look for project " + c.Project(), Where: c.Address(), Why: err}
+	}
+	return report.Refuse("publish images", fmt.Errorf("%s has no project %s that we may see", c.Address(), c.Project()),
+		"make the project first; or, where it is to be made with a machine, name it for that machine alone (WEB_INCUS_PROJECT and WEB_INCUS_MAKES for web): its images are those of "+always+"; nothing was changed")
+}
+
 // publish brings the server to have every image under both of its names.
 func (r *run) publish(ctx context.Context, run *task.Run, all []built) error {
-	c, err := r.server.Connect(ctx, run.Log)
+	c, err := r.connect(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -132,7 +162,7 @@ func (s step) properties() map[string]string {
 
 // plan says what publish would do.
 func (r *run) plan(ctx context.Context, run *task.Run, all []built) error {
-	c, err := r.server.Connect(ctx, run.Log)
+	c, err := r.connect(ctx, run)
 	if err != nil {
 		return err
 	}

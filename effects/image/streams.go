@@ -144,11 +144,16 @@ func (r *run) stream(ctx context.Context, run *task.Run, all []built) error {
 	if r.streams.Streams == "" {
 		return nil
 	}
+	log := run.Log.In("streams")
+	folder, err := alone(ctx, string(r.streams.Streams), log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = folder.Close() }()
 	s, err := openStreams(string(r.streams.Streams))
 	if err != nil {
 		return err
 	}
-	log := run.Log.In("streams")
 	now := time.Now().UTC()
 	changed := false
 	retired := map[string][]string{}

@@ -74,11 +74,13 @@ func (c *Client) HasImage(ctx context.Context, fingerprint string) (bool, error)
 func (c *Client) Upload(ctx context.Context, f Files, fingerprint string, properties map[string]string) (string, error) {
 	body, write := io.Pipe()
 	form := multipart.NewWriter(write)
-	go func() { write.CloseWithError(f.send(form)) }()
-	q, err := c.request(ctx, http.MethodPost, path(Query{"project": c.remote.Project}, "images"), body)
+	sending, paced := pace(ctx, body)
+	defer paced.stop()
+	q, err := c.request(sending, http.MethodPost, path(Query{"project": c.remote.Project}, "images"), paced)
 	if err != nil {
 		return "", err
 	}
+	go func() { write.CloseWithError(f.send(form)) }()
 	q.Header.Set("Content-Type", form.FormDataContentType())
 	values := url.Values{}
 	for name, value := range properties {

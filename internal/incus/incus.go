@@ -24,8 +24,8 @@ type Client struct {
 	base   string // "https://host:8443"
 }
 
-// Limits of one request. An upload has none but that of its context: images are
-// large, and lines are slow.
+// Limits of one request. An upload as a whole has none but that of its context, since
+// images are large and lines are slow; one that stands has idleLimit.
 const (
 	dialLimit   = 20 * time.Second
 	answerLimit = 30 * time.Second
@@ -38,7 +38,7 @@ func New(r Remote) *Client {
 		remote: r, base: strings.TrimRight(r.Address, "/"),
 		http: &http.Client{
 			Transport: &http.Transport{
-				TLSClientConfig: r.tls(), Proxy: nil, TLSHandshakeTimeout: dialLimit, ResponseHeaderTimeout: 0,
+				TLSClientConfig: r.tls(), Proxy: nil, TLSHandshakeTimeout: dialLimit,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},

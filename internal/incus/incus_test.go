@@ -250,6 +250,22 @@ func TestTheAddressesOfAnInstanceAreThoseOfItsCards(t *testing.T) {
 	assert.DeepEqual(t, i.Addresses, []string{"192.0.2.7", "2001:db8::7"})
 }
 
+func TestAddressesThatChangeForPrivacyAreNotTaken(t *testing.T) {
+	const mac = "00:16:3e:aa:bb:cc"
+	for _, c := range []struct {
+		name, mac string
+		has, want []string
+	}{
+		{"beside a lasting one", mac, []string{"2001:db8::1234:5678:9abc:def0", "2001:db8::216:3eff:feaa:bbcc"}, []string{"2001:db8::216:3eff:feaa:bbcc"}},
+		{"of another network", mac, []string{"2001:db8::216:3eff:feaa:bbcc", "2001:db8:1::7"}, []string{"2001:db8::216:3eff:feaa:bbcc", "2001:db8:1::7"}},
+		{"alone", mac, []string{"2001:db8::7", "2001:db8::8"}, []string{"2001:db8::7", "2001:db8::8"}},
+		{"of IPv4", mac, []string{"192.0.2.7", "192.0.2.8"}, []string{"192.0.2.7", "192.0.2.8"}},
+		{"no hardware address", "", []string{"2001:db8::7"}, []string{"2001:db8::7"}},
+	} {
+		t.Run(c.name, func(t *testing.T) { assert.DeepEqual(t, lasting(c.has, c.mac), c.want) })
+	}
+}
+
 func TestASplitImageIsSentInTheOrderOfItsFingerprint(t *testing.T) {
 	dir := t.TempDir()
 	f := Files{Metadata: filepath.Join(dir, "metadata.tar.xz"), Root: filepath.Join(dir, "nixos.qcow2"), VM: true}

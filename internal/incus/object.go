@@ -1,10 +1,13 @@
 package incus
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 )
 
@@ -22,8 +25,10 @@ func (c *Client) Get(ctx context.Context, project string, parts ...string) (Obje
 
 // Instance is a container or a virtual machine, as it is now.
 type Instance struct {
-	Running   bool
-	Addresses []string // global ones: IPv4 first, of the cards in the order of their names
+	Running bool
+	// Addresses are the global ones that last: IPv4 first, of the cards in the order of
+	// their names.
+	Addresses []string
 }
 
 // Instance looks at one.
@@ -32,6 +37,7 @@ func (c *Client) Instance(ctx context.Context, name string) (Instance, error) {
 		Status  string `json:"status"`
 		Network map[string]struct {
 			Host      string `json:"host_name"` // its other end, of a card that Incus made
+			MAC       string `json:"hwaddr"`
 			Addresses []struct {
 				Family  string `json:"family"`
 				Address string `json:"address"`
@@ -53,14 +59,44 @@ func (c *Client) Instance(ctx context.Context, name string) (Instance, error) {
 	slices.Sort(cards)
 	for _, family := range []string{"inet", "inet6"} {
 		for _, card := range cards {
+			var own []string
 			for _, a := range s.Network[card].Addresses {
 				if a.Family == family && a.Scope == "global" {
-					i.Addresses = append(i.Addresses, a.Address)
+					own = append(own, a.Address)
 				}
 			}
+			i.Addresses = append(i.Addresses, lasting(own, s.Network[card].MAC)...)
 		}
 	}
 	return i, nil
+}
+
+// lasting leaves those addresses out beside which a card has one in the same network
+// that is made of its hardware address (RFC 4291, appendix A): they are ones that a
+// machine changes for the sake of privacy (RFC 8981).
+func lasting(addresses []string, mac string) []string {
+	hardware, err := net.ParseMAC(mac)
+	if err != nil || len(hardware) != 6 {
+		return addresses
+	}
+	id := []byte{hardware[0] ^ 2, hardware[1], hardware[2], 0xff, 0xfe, hardware[3], hardware[4], hardware[5]}
+	fixed := map[netip.Prefix]string{}
+	network := func(text string) (netip.Addr, netip.Prefix) {
+		address, err := netip.ParseAddr(text)
+		if err != nil || !address.Is6() {
+			return address, netip.Prefix{}
+		}
+		return address, netip.PrefixFrom(address, 64).Masked()
+	}
+	for _, text := range addresses {
+		if address, of := network(text); of.IsValid() && bytes.Equal(address.AsSlice()[8:], id) {
+			fixed[of] = text
+		}
+	}
+	return slices.DeleteFunc(addresses, func(text string) bool {
+		_, of := network(text)
+		return fixed[of] != "" && fixed[of] != text
+	})
 }
 
 // ErrNoFile is a file that an instance does not have.

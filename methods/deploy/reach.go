@@ -28,6 +28,8 @@ type Way interface {
 type Reached struct {
 	Target remote.Target
 	URL    string // where its service answers; empty if it has none
+	// Addresses are those that are known of it beside the one in Target, or with it.
+	Addresses []string
 }
 
 // Reach is the way to the machine of a deployment.

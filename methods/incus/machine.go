@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -135,7 +137,21 @@ func (m *machine) find(ctx context.Context, client *incus.Client) (deploy.Reache
 	}
 	const sshPort = 22
 	target, err := m.login.Target(i.Addresses[0], sshPort, []string{strings.TrimSpace(string(key))})
-	return deploy.Reached{Target: target}, err
+	return deploy.Reached{Target: target, Addresses: told(i.Addresses)}, err
+}
+
+// told keeps those addresses that others are told of: where one is public, those that
+// are not lead nobody anywhere (RFC 1918, RFC 4193).
+func told(addresses []string) []string {
+	private := func(text string) bool {
+		address, err := netip.ParseAddr(text)
+		return err != nil || address.IsPrivate()
+	}
+	public := slices.DeleteFunc(slices.Clone(addresses), private)
+	if len(public) == 0 {
+		return addresses
+	}
+	return public
 }
 
 func unknown(what string, err error) error {

@@ -102,7 +102,6 @@ func (v *verbTask) deployment(ctx context.Context, run *task.Run, w *work) (tofu
 		if err != nil {
 			return d, nil, err
 		}
-		w.located(there.Target)
 		d.Vars["address"], d.Vars["host_keys"] = env.NewSecret(addressOf(there.Target)), env.NewSecret(string(keys))
 	}
 	served, err := provider.Serve(ctx, providerAddress, w.server())

@@ -90,6 +90,7 @@ func (m *Method) Task(d methods.Deployment, verb string) task.Task {
 		making = m.maker.Machine(d)
 		reach.Way, booted, placement = making, nil, making.Placement()
 	}
+	reach.Way = located{reach.Way}
 	if t := deploy.Task(reach, verb); t != nil {
 		return t
 	}

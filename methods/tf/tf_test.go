@@ -183,21 +183,3 @@ func TestACallEndsWithTheRunForItsReason(t *testing.T) {
 	end()
 	<-ctx.Done()
 }
-
-func TestTheRecordHasTheAddressOfTheMachine(t *testing.T) {
-	for host, want := range map[string][]string{"192.0.2.7": {"192.0.2.7"}, "2001:db8::7": {"2001:db8::7"}, "web.example.org": nil} {
-		t.Run(host, func(t *testing.T) {
-			v := New(nil, nil).Task(deployment(groups.External{}), tofu.Refresh).(*verbTask)
-			environment := env.Map(map[string]string{
-				"SSH_HOST": host, "SSH_HOST_KEY": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDswluWw3MQOwsEN3kLTBhvHPH+W7MvgXDQkphLw1orY", "SSH_AUTH_SOCK": "/nobody", "CACHE_DIR": t.TempDir(), "TF_HTTP_ADDRESS": "http://127.0.0.1:1/web",
-				"TF_HTTP_LOCK_ADDRESS": "http://127.0.0.1:1/web/lock", "TF_HTTP_UNLOCK_ADDRESS": "http://127.0.0.1:1/web/lock",
-			})
-			assert.NilError(t, environment.Load(t.Context(), env.For{Machine: "web", Alone: true}, v.Coordinates()...))
-			run := &task.Run{Environment: environment, Log: report.NewLog(nil), Record: &report.Record{}}
-			_, stop, err := v.deployment(t.Context(), run, &work{run: run, reach: v.reach, within: joined(t.Context())})
-			assert.NilError(t, err)
-			stop()
-			assert.DeepEqual(t, run.Record.Addresses, want)
-		})
-	}
-}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"strconv"
 	"sync"
 
@@ -161,19 +160,11 @@ func (w *work) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.located(reached.Target)
 	if reached.URL == "" {
 		return nil
 	}
 	_, err = fmt.Fprintln(w.run.Out, reached.URL)
 	return err
-}
-
-// located records the address of the machine for what follows it in a combined run.
-func (w *work) located(t remote.Target) {
-	if _, err := netip.ParseAddr(t.Host); err == nil {
-		w.run.Record.Addresses = []string{t.Host}
-	}
 }
 
 // mends tells whether apply has something to do about a machine that runs what it

@@ -129,7 +129,7 @@ func (n *node) attempt(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return n.task.Run(ctx, &task.Run{
+	return n.run(ctx, &task.Run{
 		Program: n.program.Name, Environment: environment, Log: log, Out: out, Record: n.record,
 	})
 }

@@ -55,6 +55,10 @@ type Record struct {
 	Members    []*Record `json:"members,omitempty"`
 	Needs      []string  `json:"needs,omitempty"` // members of the same aggregate that had to end well before
 
+	// Awaited tells, within a run, that the machine is not there yet and has no address
+	// before it is made.
+	Awaited bool `json:"-"`
+
 	mu  sync.Mutex
 	log *Log
 }

@@ -10,7 +10,6 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"fediversity.eu/slipway/internal/child"
 	"fediversity.eu/slipway/methods/tofu/state"
 	"fediversity.eu/slipway/targets/report"
 )
@@ -155,19 +154,4 @@ func TestUnreadableVersionIsNotNone(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, len(left), 0, "a file that was only opened holds nothing")
 	assert.NilError(t, d.Close(false))
-}
-
-func TestProcessIsNotTakenForAnother(t *testing.T) {
-	me, err := Process(os.Getpid())
-	assert.NilError(t, err)
-	assert.Assert(t, Lives(me))
-	assert.Assert(t, !Lives("1 0 another-boot"))
-	assert.Assert(t, !Lives("rubbish"))
-	var gone string
-	assert.NilError(t, child.Command{Path: "/bin/true", Started: func(pid int) { gone, _ = Process(pid) }}.Run(t.Context()))
-	assert.Assert(t, !Lives(gone))
-	file := filepath.Join(t.TempDir(), "pid")
-	assert.NilError(t, Gone(file), "none is written down")
-	assert.NilError(t, os.WriteFile(file, []byte(me), 0o600))
-	assert.ErrorContains(t, Gone(file), "is still there")
 }

@@ -80,7 +80,13 @@ func TestAPrivateOneGoesAsAWhole(t *testing.T) {
 }
 
 func TestVersionsAreFoundNewestFirst(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state")
+	for _, name := range []string{"state", "[prod]", "[", "*", "?", `\`, `a\b`} {
+		t.Run(name, func(t *testing.T) { versionsAreFound(t, filepath.Join(t.TempDir(), name, "web")) })
+	}
+}
+
+func versionsAreFound(t *testing.T, path string) {
+	t.Helper()
 	d := open(t, path, "one")
 	m := &state.Marker{Run: "one", Host: "h", Dir: path, At: time.Unix(5, 0).UTC()}
 	_, err := d.Keep(version(t, three), m)
@@ -116,11 +122,16 @@ func TestVersionsAreFoundNewestFirst(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, len(left), 0)
 	assert.Assert(t, marker == nil)
+	assert.NilError(t, os.WriteFile(d.Events(), nil, 0o600))
+	assert.Equal(t, d.Kept(), "the record of objects that may be in no state")
+	assert.NilError(t, d.Clear(true))
+	assert.Assert(t, d.Kept() != "")
+	assert.NilError(t, d.Clear(false))
 	assert.NilError(t, d.Close(true))
 }
 
 func TestWhatAKilledRunHadElsewhereGoes(t *testing.T) {
-	path, folder, used := filepath.Join(t.TempDir(), "web"), t.TempDir(), filepath.Join(t.TempDir(), "plugin3")
+	path, folder, used := filepath.Join(t.TempDir(), "[prod]"), t.TempDir(), filepath.Join(t.TempDir(), "plugin3")
 	file := filepath.Join(t.TempDir(), "plugin1")
 	for _, socket := range []string{file, filepath.Join(folder, "plugin2"), used} {
 		assert.NilError(t, os.WriteFile(socket, nil, 0o600))

@@ -247,9 +247,9 @@ func TestDeploymentTFHosts(t *testing.T) {
 	t.Run("the state of another", func(t *testing.T) {
 		w.write("operator/forge.nix", trivial)
 		before := body()
-		for _, verb := range []string{"apply", "destroy"} {
-			other := w.slipway(nil, "operator-tf-forge-"+verb)
-			assert.Equal(t, other.code, report.Refused, verb)
+		for _, verb := range [][]string{{"apply"}, {"destroy"}, {"import", "slipway_machine.forge", "forge"}} {
+			other := w.slipway(nil, append([]string{"operator-tf-forge-" + verb[0]}, verb[1:]...)...)
+			assert.Equal(t, other.code, report.Refused, verb[0])
 			assert.Assert(t, cmp.Contains(other.stderr, "it is the state of operator-web"))
 			assert.Equal(t, body(), before)
 		}

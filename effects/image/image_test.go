@@ -215,7 +215,8 @@ func TestOldVersionsOfAFolder(t *testing.T) {
 		{"another index names one", 1, 5, `{"path":"images\/operator\/base\/amd64\/container\/20261102_010203\/squashfs"}`, []string{"20261102_010203", "20261105_010203", "mine"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
+			dir := filepath.Join(t.TempDir(), "[images]")
+			assert.NilError(t, os.Mkdir(dir, 0o755))
 			s, err := openStreams(dir)
 			assert.NilError(t, err)
 			for n := 1; n <= 5; n++ {

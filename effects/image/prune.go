@@ -123,10 +123,14 @@ func (s *streams) sweep(name string, retired []string, now time.Time) ([]string,
 
 // named is all that the indexes of the folder say.
 func (s *streams) named() (string, error) {
-	found, _ := filepath.Glob(filepath.Join(s.dir, "streams", "v1", "*")) // the pattern is sound
+	folder := filepath.Join(s.dir, "streams", "v1")
+	found, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
 	var all strings.Builder
-	for _, name := range found {
-		text, err := os.ReadFile(name)
+	for _, e := range found {
+		text, err := os.ReadFile(filepath.Join(folder, e.Name()))
 		if err != nil {
 			return "", err
 		}

@@ -23,7 +23,7 @@ import (
 // shelf is a shelf with a cache of its own.
 func shelf(t *testing.T) (*Shelf, string) {
 	t.Helper()
-	cache := t.TempDir()
+	cache := filepath.Join(t.TempDir(), "[cache]")
 	e := env.Map(map[string]string{"PATH": os.Getenv("PATH"), "HOME": t.TempDir(), "CACHE_DIR": cache, "GIT_DIR": "/nonsense"})
 	return NewShelf(e, report.NewLog(report.Plain(&strings.Builder{}))), cache
 }

@@ -3,6 +3,7 @@ package source
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,12 +22,13 @@ func place(a Address) string {
 
 // shelved finds a source in the cache, whole.
 func shelved(parent string, a Address) (string, bool) {
-	found, err := filepath.Glob(filepath.Join(parent, place(a)+"-*"))
+	found, err := fs.Glob(os.DirFS(parent), place(a)+"-*") // the folder's own name is no pattern
 	if err != nil {
 		return "", false
 	}
-	for _, dir := range found {
-		_, tree, _ := strings.Cut(filepath.Base(dir), "-")
+	for _, name := range found {
+		dir := filepath.Join(parent, name)
+		_, tree, _ := strings.Cut(name, "-")
 		if hash, err := HashTree(os.DirFS(dir)); err == nil && tree == hash[:32] {
 			return dir, true
 		}

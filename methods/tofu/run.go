@@ -223,13 +223,11 @@ func (r *run) prepare(ctx context.Context, verb string) error {
 		return err
 	}
 	var err error
-	if verb != Import {
-		if r.letGo, err = r.engine.undeclared(r.d, r.newest, verb); err != nil {
-			return err
-		}
-		if r.d, err = r.letGo.with(r.d); err != nil {
-			return err
-		}
+	if r.letGo, err = r.engine.undeclared(r.d, r.newest, verb); err != nil {
+		return err
+	}
+	if r.d, err = r.letGo.with(r.d); err != nil {
+		return err
 	}
 	if r.broker, err = broker.Open(r.newest, r.take, r.log.In("backend").Infof); err != nil {
 		return err

@@ -104,10 +104,14 @@ func (r *run) store(ctx context.Context) error {
 		}
 		r.marker.Settled = r.newest.Empty() && !r.lost
 		r.newest = final
-		return r.keepAndForward(ctx)
+		return r.keepAndForward(ctx, r.marker)
 	}
-	r.marker, r.newest = nil, final
-	return r.keepAndForward(ctx)
+	if r.remote != nil && r.remote.Marker == nil && state.Equal(r.remote.Raw, r.newest.Raw) {
+		r.marker = nil // encrypted, and brought there when it was recovered
+		return r.dir.Stored()
+	}
+	r.newest = final
+	return r.keepAndForward(ctx, nil)
 }
 
 // unfinished tells whether a bootstrap goes on: an OpenTofu that did not end by
@@ -116,10 +120,15 @@ func (r *run) store(ctx context.Context) error {
 func (r *run) unfinished() bool { return r.lost || r.newest.Empty() }
 
 // keepAndForward needs one of both, as take does: where the journal can't be written
-// the backend may still have it.
-func (r *run) keepAndForward(ctx context.Context) error {
+// the backend may still have it. The journal keeps the marker until the backend has
+// the state, with the marker or without: a later run must know that it goes on with a
+// bootstrap, whose backend may have nothing yet.
+func (r *run) keepAndForward(ctx context.Context, marker *state.Marker) error {
 	_, unkept := r.dir.Keep(r.newest, r.marker)
+	begun := r.marker
+	r.marker = marker
 	if err := r.forward(ctx, r.newest); err != nil {
+		r.marker = begun
 		return errors.Join(err, unkept)
 	}
 	if unkept != nil {

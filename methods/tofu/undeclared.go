@@ -86,6 +86,9 @@ func (e *Engine) undeclared(d Deployment, s *state.State, verb string) (undeclar
 		return u, report.Refuse("use the state", fmt.Errorf("it is the state of %s, and this program deploys %s", other, d.Name),
 			"nothing was changed; TF_HTTP_ADDRESS must be the address of this deployment's own state")
 	}
+	if verb == Import {
+		return u, nil // it takes one object in, and lets none go
+	}
 	var held, faults []string
 	for _, address := range s.Objects() {
 		forget, remove := slices.Contains(e.Keys.Forget, address), slices.Contains(e.Keys.Remove, address)

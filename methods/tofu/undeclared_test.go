@@ -141,11 +141,23 @@ func TestTheStateOfAnotherIsNoOmission(t *testing.T) {
 	_, applied := b.engine(k).Apply(t.Context(), d("db"))
 	_, destroyed := b.engine(k).Destroy(t.Context(), d("db"))
 	_, planned := b.engine(k).Plan(t.Context(), d("db"))
-	for _, err := range []error{applied, destroyed, planned} {
+	_, refreshed := b.engine(k).Refresh(t.Context(), d("db"))
+	_, imported := b.engine(k).Import(t.Context(), d("db"), "terraform_data.db", "db")
+	for _, err := range []error{applied, destroyed, planned, refreshed, imported} {
 		refusedFor(t, err, "it is the state of ")
 		assert.ErrorContains(t, err, "this program deploys operator-db")
 	}
 	assert.Equal(t, b.State(), before)
+
+	// What nothing declares any more is no reason not to take in what is declared.
+	for i, name := range []string{"more", "last"} {
+		own := d("web")
+		own.Core = "" // else whatever is of its type is another's
+		own.Files["main.tf.json"] = []byte(`{"resource":{"terraform_data":{"web":{},"` + name + `":{}}}}`)
+		result, err := b.engine(Keys{}).Import(t.Context(), own, "terraform_data."+name, name)
+		assert.NilError(t, err)
+		assert.Equal(t, len(result.Objects), 2+i)
+	}
 }
 
 // TestWhatStaysIsNotForgottenForAnother has an object that is declared to stay, and

@@ -106,9 +106,16 @@ type Ledger struct {
 // A last line that was cut off counts as not written.
 func Read(folder string) (*Ledger, error) {
 	l := &Ledger{made: map[string]map[string]Object{}, open: map[string]Object{}}
-	paths, _ := filepath.Glob(filepath.Join(folder, "events-*.jsonl"))
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
 	var files [][]Event
-	for _, path := range paths {
+	for _, e := range entries {
+		if fits, _ := filepath.Match("events-*.jsonl", e.Name()); !fits { // the form is sound
+			continue
+		}
+		path := filepath.Join(folder, e.Name())
 		events, err := read(path)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", path, err)

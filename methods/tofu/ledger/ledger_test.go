@@ -57,7 +57,8 @@ func TestMissing(t *testing.T) {
 		{"updated", []string{event("apply_start", "update", "t.a", "1") + event("apply_complete", "update", "t.a", "1")}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
+			dir := filepath.Join(t.TempDir(), `[prod]*\`)
+			assert.NilError(t, os.Mkdir(dir, 0o700))
 			for i, text := range c.runs {
 				write(t, dir, fmt.Sprintf("run%d", i), text)
 			}

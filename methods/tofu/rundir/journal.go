@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"fediversity.eu/slipway/internal/durable"
 	"fediversity.eu/slipway/methods/tofu/state"
@@ -36,7 +37,8 @@ func (d *Dir) Keep(s *state.State, m *state.Marker) (path string, err error) {
 	if err := durable.Write(path, s.Raw); err != nil {
 		return "", fmt.Errorf("journal the state: %w", err)
 	}
-	for _, older := range d.versions() {
+	versions, _ := d.versions() // those that stay are the older
+	for _, older := range versions {
 		if older != path {
 			_ = os.Remove(older) // one that comes back with the power is the older
 		}
@@ -65,16 +67,46 @@ func (d *Dir) mark(m *state.Marker) error {
 }
 
 // versions are the files of the journal.
-func (d *Dir) versions() []string {
-	found, _ := filepath.Glob(filepath.Join(d.journal(), "*.json"))
-	return found
+func (d *Dir) versions() ([]string, error) { return matches(d.journal(), "*.json") }
+
+// unwritten are the files into which OpenTofu wrote what nobody took.
+func (d *Dir) unwritten() ([]string, error) {
+	runs, err := matches(d.Path, "run-*")
+	faults := []error{err}
+	var found []string
+	for _, run := range runs {
+		folders, err := matches(run, "*")
+		faults = append(faults, err)
+		for _, folder := range folders {
+			files, err := matches(folder, errored)
+			found, faults = append(found, files...), append(faults, err)
+		}
+	}
+	return found, errors.Join(faults...)
+}
+
+// matches are the paths of what lies in a folder under a name of a form. What is no
+// folder holds nothing. The folder is the caller's, so its own name is no form.
+func matches(folder, form string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
+	var found []string
+	for _, e := range entries {
+		if fits, _ := filepath.Match(form, e.Name()); fits { // the forms are sound
+			found = append(found, filepath.Join(folder, e.Name()))
+		}
+	}
+	return found, err
 }
 
 // Stored notes that the newest version is in the backend. A note that is lost with
 // the power costs a comparison.
 func (d *Dir) Stored() error {
-	var faults []error
-	for _, path := range append(d.versions(), filepath.Join(d.journal(), markerName)) {
+	versions, err := d.versions()
+	faults := []error{err}
+	for _, path := range append(versions, filepath.Join(d.journal(), markerName)) {
 		if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
 			faults = append(faults, err)
 		}
@@ -86,16 +118,17 @@ func (d *Dir) Stored() error {
 // those of the journal, and what the tofu of any run could not write. The marker
 // is that of the bootstrap that they belong to.
 func (d *Dir) Leftovers() ([]Version, *state.Marker, error) {
-	paths := d.versions()
+	paths, err := d.versions()
+	faults := []error{err}
 	var marker *state.Marker
 	if text, err := os.ReadFile(filepath.Join(d.journal(), markerName)); err == nil && len(paths) > 0 {
 		if err := json.Unmarshal(text, &marker); err != nil {
 			return nil, nil, fmt.Errorf("read %s: %w", filepath.Join(d.journal(), markerName), err)
 		}
 	}
-	late, _ := filepath.Glob(filepath.Join(d.Path, "run-*", "*", errored))
+	late, err := d.unwritten()
+	faults = append(faults, err)
 	var found []Version
-	var faults []error
 	for _, path := range append(paths, late...) {
 		raw, err := os.ReadFile(path)
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -192,16 +193,22 @@ func (d *Dir) Close(private bool) error {
 	return fmt.Errorf("remove the run directory: %w", err)
 }
 
-// Kept says what a later run needs of this directory; empty means nothing.
+// Kept says what a later run needs of this directory; empty means nothing. What
+// can't be looked at counts as needed.
 func (d *Dir) Kept() string {
-	if len(d.versions()) > 0 {
+	versions, unread := d.versions()
+	unwritten, unseen := d.unwritten()
+	events, unheard := matches(d.Path, "events-*.jsonl")
+	err := errors.Join(unread, unseen, unheard)
+	switch {
+	case len(versions) > 0:
 		return "a version of the state that is not in the backend"
-	}
-	if found, _ := filepath.Glob(filepath.Join(d.Path, "run-*", "*", errored)); len(found) > 0 {
+	case len(unwritten) > 0:
 		return "a version of the state that OpenTofu could not write"
-	}
-	if found, _ := filepath.Glob(d.file("events-*.jsonl")); len(found) > 0 {
+	case len(events) > 0:
 		return "the record of objects that may be in no state"
+	case err != nil:
+		return "what can't be read: " + err.Error()
 	}
 	return ""
 }
@@ -218,26 +225,36 @@ func Note(work, path string) error {
 // Clear removes what earlier runs and this one left: the state is where it
 // belongs. The events stay where they tell of what is in no state.
 func (d *Dir) Clear(keepEvents bool) error {
+	runs, err := matches(d.Path, "run-*")
+	faults := []error{err, d.clearElsewhere(runs)}
+	journal, err := matches(d.journal(), "*")
+	faults = append(faults, err)
+	gone := slices.Concat(runs, journal, []string{d.TofuProcess()})
+	if !keepEvents {
+		events, err := matches(d.Path, "events-*.jsonl")
+		gone, faults = append(gone, events...), append(faults, err)
+	}
+	for _, path := range gone {
+		faults = append(faults, os.RemoveAll(path))
+	}
+	return errors.Join(faults...)
+}
+
+// clearElsewhere removes what the runs of earlier folders had elsewhere.
+func (d *Dir) clearElsewhere(runs []string) error {
 	var faults []error
-	links, _ := filepath.Glob(d.file(filepath.Join("run-*", elsewhere+"*")))
-	for _, link := range links {
-		if filepath.Dir(link) == d.Work() {
+	for _, run := range runs {
+		if run == d.Work() {
 			continue // in use
 		}
-		path, err := os.Readlink(link)
-		if err == nil {
-			err = os.RemoveAll(path)
-		}
+		links, err := matches(run, elsewhere+"*")
 		faults = append(faults, err)
-	}
-	patterns := []string{"run-*", "journal/*", "tofu.pid"}
-	if !keepEvents {
-		patterns = append(patterns, "events-*.jsonl")
-	}
-	for _, pattern := range patterns {
-		found, _ := filepath.Glob(d.file(pattern))
-		for _, path := range found {
-			faults = append(faults, os.RemoveAll(path))
+		for _, link := range links {
+			path, err := os.Readlink(link)
+			if err == nil {
+				err = os.RemoveAll(path)
+			}
+			faults = append(faults, err)
 		}
 	}
 	return errors.Join(faults...)

@@ -10,7 +10,6 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"fediversity.eu/slipway/internal/child"
 	"fediversity.eu/slipway/methods/tofu/state"
 	"fediversity.eu/slipway/targets/report"
 )
@@ -81,7 +80,13 @@ func TestAPrivateOneGoesAsAWhole(t *testing.T) {
 }
 
 func TestVersionsAreFoundNewestFirst(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state")
+	for _, name := range []string{"state", "[prod]", "[", "*", "?", `\`, `a\b`} {
+		t.Run(name, func(t *testing.T) { versionsAreFound(t, filepath.Join(t.TempDir(), name, "web")) })
+	}
+}
+
+func versionsAreFound(t *testing.T, path string) {
+	t.Helper()
 	d := open(t, path, "one")
 	m := &state.Marker{Run: "one", Host: "h", Dir: path, At: time.Unix(5, 0).UTC()}
 	_, err := d.Keep(version(t, three), m)
@@ -117,11 +122,16 @@ func TestVersionsAreFoundNewestFirst(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, len(left), 0)
 	assert.Assert(t, marker == nil)
+	assert.NilError(t, os.WriteFile(d.Events(), nil, 0o600))
+	assert.Equal(t, d.Kept(), "the record of objects that may be in no state")
+	assert.NilError(t, d.Clear(true))
+	assert.Assert(t, d.Kept() != "")
+	assert.NilError(t, d.Clear(false))
 	assert.NilError(t, d.Close(true))
 }
 
 func TestWhatAKilledRunHadElsewhereGoes(t *testing.T) {
-	path, folder, used := filepath.Join(t.TempDir(), "web"), t.TempDir(), filepath.Join(t.TempDir(), "plugin3")
+	path, folder, used := filepath.Join(t.TempDir(), "[prod]"), t.TempDir(), filepath.Join(t.TempDir(), "plugin3")
 	file := filepath.Join(t.TempDir(), "plugin1")
 	for _, socket := range []string{file, filepath.Join(folder, "plugin2"), used} {
 		assert.NilError(t, os.WriteFile(socket, nil, 0o600))
@@ -155,19 +165,4 @@ func TestUnreadableVersionIsNotNone(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, len(left), 0, "a file that was only opened holds nothing")
 	assert.NilError(t, d.Close(false))
-}
-
-func TestProcessIsNotTakenForAnother(t *testing.T) {
-	me, err := Process(os.Getpid())
-	assert.NilError(t, err)
-	assert.Assert(t, Lives(me))
-	assert.Assert(t, !Lives("1 0 another-boot"))
-	assert.Assert(t, !Lives("rubbish"))
-	var gone string
-	assert.NilError(t, child.Command{Path: "/bin/true", Started: func(pid int) { gone, _ = Process(pid) }}.Run(t.Context()))
-	assert.Assert(t, !Lives(gone))
-	file := filepath.Join(t.TempDir(), "pid")
-	assert.NilError(t, Gone(file), "none is written down")
-	assert.NilError(t, os.WriteFile(file, []byte(me), 0o600))
-	assert.ErrorContains(t, Gone(file), "is still there")
 }

@@ -135,7 +135,7 @@ func (s *Setting) run(args, environment []string, line *line) (int, error) {
 		}
 	}
 	err = child.Command{
-		Path: s.Tofu, Args: args, Env: environment, Dir: dir,
+		Path: s.Tofu, Args: args, Env: environment, Dir: dir, Stdin: os.Stdin,
 		Stdout: io.MultiWriter(events, deaf{os.Stdout}), Stderr: deaf{os.Stderr},
 		Signals: signals, Orphan: syscall.SIGINT, Grace: 2 * time.Second, Drain: writing,
 		Started: func(pid int) { note(s.Process, pid) },

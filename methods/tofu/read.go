@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/google/uuid"
@@ -40,21 +38,6 @@ func (e *Engine) over(ctx context.Context, d Deployment, s *state.State, take br
 	}
 	defer b.Close()
 	return e.private(ctx, d, b, work)
-}
-
-// private gives work a folder that is removed afterwards.
-func (e *Engine) private(ctx context.Context, d Deployment, b *broker.Broker, work func(context.Context, *workshop) error) (err error) {
-	dir, err := os.MkdirTemp("", "slipway-tofu-")
-	if err != nil {
-		return fmt.Errorf("make the work directory: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	w, err := e.open(ctx, d, dir, place{lock: filepath.Join(dir, "lock"), process: filepath.Join(dir, "pid")}, b)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	return work(ctx, w)
 }
 
 // readable is the state, if it may be read: nothing newer lies in the run

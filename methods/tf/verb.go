@@ -169,6 +169,9 @@ func (v *verbTask) result(ctx context.Context, w *work, engine *tofu.Engine, d t
 		if err == nil && v.made != nil {
 			err = v.made.Gone(ctx, w.run)
 		}
+		if err == nil && v.booted != nil {
+			err = w.down(ctx) // also one that a killed run booted, and no state tells of
+		}
 	case tofu.PlanVerb:
 		r, err = engine.Plan(ctx, d)
 	case tofu.Refresh:

@@ -110,7 +110,7 @@ func TestEmbeddedStates(t *testing.T) {
 	put(t, engine, string(seed))
 	s.furnish(engine)
 	assert.Equal(t, engine.Keys.Phase, "cold", "a first run that has not ended goes on")
-	put(t, engine, `{"version":4,"terraform_version":"1.12.6","serial":9,"lineage":"` + lineage + `","outputs":{},"resources":[
+	put(t, engine, `{"version":4,"terraform_version":"1.12.6","serial":9,"lineage":"`+lineage+`","outputs":{},"resources":[
 		{"mode":"managed","type":"slipway_machine","name":"local","provider":"x","instances":[{"attributes":{"id":"dev-local"}}]}]}`)
 	s.furnish(engine)
 	assert.Equal(t, engine.Keys.Phase, "steady")

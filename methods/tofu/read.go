@@ -184,7 +184,7 @@ func (e *Engine) StateList(ctx context.Context, d Deployment) ([]string, error) 
 
 // StateShow gives one object of the state, as OpenTofu writes it for people.
 func (e *Engine) StateShow(ctx context.Context, d Deployment, address string) (string, error) {
-	if err := operand("ADDRESS", address); err != nil {
+	if err := Operand("ADDRESS", address); err != nil {
 		return "", err
 	}
 	var text string
@@ -202,8 +202,9 @@ func (e *Engine) StateShow(ctx context.Context, d Deployment, address string) (s
 	return text, err
 }
 
-// operand refuses what a command would take for an option.
-func operand(name, value string) error {
+// Operand refuses what a command would take for an option. name is that of its key.
+// The error has exit code 2.
+func Operand(name, value string) error {
 	if value == "" || strings.HasPrefix(value, "-") {
 		return &report.Fault{Code: report.Usage, What: "read " + name, Why: fmt.Errorf("%q is none", value), Hint: "give it as OpenTofu writes it"}
 	}

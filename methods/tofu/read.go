@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	tfjson "github.com/hashicorp/terraform-json"
 
+	"fediversity.eu/slipway/methods/tofu/backend"
 	"fediversity.eu/slipway/methods/tofu/broker"
 	"fediversity.eu/slipway/methods/tofu/rundir"
 	"fediversity.eu/slipway/methods/tofu/state"
@@ -62,6 +63,10 @@ func (e *Engine) readable(ctx context.Context, d Deployment, verb string) (*stat
 	}
 	defer client.Close()
 	f, err := e.look(ctx, d, client)
+	if verb == PlanVerb && e.Keys.Phase == bootstrap && backend.Unreached(err) && ctx.Err() == nil {
+		e.Log.Infof("the state backend is not there yet: this is the plan of its first state")
+		return e.imagined(ctx, d)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"fediversity.eu/slipway/methods/tofu"
 	"fediversity.eu/slipway/methods/tofu/binary"
 	"fediversity.eu/slipway/methods/tofu/ledger"
+	"fediversity.eu/slipway/methods/tofu/lock"
 	"fediversity.eu/slipway/methods/tofu/rundir"
 	"fediversity.eu/slipway/methods/tofu/state"
 	"fediversity.eu/slipway/targets/env"
@@ -62,6 +63,9 @@ func TestDestroyEndsAMachineThatNoStateHolds(t *testing.T) {
 			seed, err := state.Seed("77777777-1111-4222-8333-444455556666", "1.12.6", &state.Marker{Run: killed})
 			assert.NilError(t, err)
 			put(t, engine, string(seed))
+			// As a run leaves it that a reboot ends: nobody can ask for its process.
+			id := lock.ID{Owner: "operator-web", Verb: tofu.Apply, Place: lock.Place{Host: "here", Boot: "before", Namespace: "1"}, PID: 7, Start: 7, Nonce: killed}
+			ask(t, engine, "LOCK", `{"ID":"`+id.String()+`","Operation":"apply","Info":"","Who":"me","Version":"1.12.6","Created":"2026-01-02T03:04:05Z","Path":""}`)
 			dir, err := rundir.Open(t.Context(), string(engine.Keys.Dir), killed, log)
 			assert.NilError(t, err)
 			assert.NilError(t, ledger.Start(dir.Events(), killed))
@@ -83,7 +87,12 @@ func TestDestroyEndsAMachineThatNoStateHolds(t *testing.T) {
 // put writes a state into the backend of an engine.
 func put(t *testing.T, engine *tofu.Engine, text string) {
 	t.Helper()
-	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, string(engine.Backend.Address), strings.NewReader(text))
+	ask(t, engine, http.MethodPost, text)
+}
+
+func ask(t *testing.T, engine *tofu.Engine, method, text string) {
+	t.Helper()
+	q, err := http.NewRequestWithContext(t.Context(), method, string(engine.Backend.Address), strings.NewReader(text))
 	assert.NilError(t, err)
 	q.SetBasicAuth(engine.Backend.Username, engine.Backend.Password.Reveal())
 	answer, err := http.DefaultClient.Do(q)
@@ -102,6 +111,10 @@ func TestEmbeddedStates(t *testing.T) {
 	engine := &tofu.Engine{}
 	s.furnish(engine)
 	assert.Equal(t, engine.Keys.Phase, "cold")
+	assert.Equal(t, engine.Keys.Takeover, lock.Own)
+	given := &tofu.Engine{Keys: tofu.Keys{Takeover: "slipway1.x"}}
+	s.furnish(given)
+	assert.Equal(t, given.Keys.Takeover, "slipway1.x")
 	assert.Assert(t, engine.Keys.Dir != "", "the address changes from run to run, so the folder can't go by it")
 
 	const lineage = "77777777-1111-4222-8333-444455556666"

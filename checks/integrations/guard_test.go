@@ -4,8 +4,10 @@ package integrations
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -46,9 +48,15 @@ func TestSteadyRefusesLostState(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := w.as(t)
-			for _, verb := range []string{"apply", "plan", "refresh", "output", "show", "state-list"} {
+			for _, command := range []string{
+				"apply", "plan", "refresh", "destroy", "output", "show", "state-list", "state-show terraform_data.thing[0]", "import terraform_data.thing[0] one",
+			} {
+				verb, rest, _ := strings.Cut(command, " ")
+				if verb == "destroy" && c.reason == "empty" {
+					continue // it detaches the state
+				}
 				w.Break(giving(c.answer))
-				o := w.run(settings{"STATE_LINEAGE": first.result.Lineage, "STATE_SERIAL": "1"}, verb)
+				o := w.run(settings{"STATE_LINEAGE": first.result.Lineage, "STATE_SERIAL": "1"}, verb, strings.Fields(rest)...)
 				asked := w.Asked()
 				w.Break(nil)
 				assert.Equal(t, o.code, report.Refused, "%s", verb)
@@ -145,4 +153,34 @@ func TestBackendFaults(t *testing.T) {
 			w.must(nil, "apply")
 		})
 	}
+	t.Run("refused connections", func(t *testing.T) {
+		w := w.as(t)
+		w.Set([]byte(before), nil)
+		nobody := httptest.NewServer(http.NotFoundHandler())
+		nobody.Close()
+		w.things(4)
+		o := w.run(settings{
+			"TF_HTTP_ADDRESS": nobody.URL + "/state", "TF_HTTP_LOCK_ADDRESS": nobody.URL + "/lock", "TF_HTTP_UNLOCK_ADDRESS": nobody.URL + "/lock",
+		}, "apply")
+		assert.Equal(t, o.code, report.Failed, o.stderr)
+		assert.Assert(t, contains(o.stderr, "connection refused"), o.stderr)
+		assert.Equal(t, w.State(), before)
+		w.each(2)
+	})
+	t.Run("slow answers", func(t *testing.T) {
+		w := w.as(t)
+		w.Set([]byte(before), nil)
+		w.things(4)
+		w.Break(func(r *http.Request, _ int) (*fakestate.Answer, bool) {
+			if r.Method == http.MethodGet || r.Method == http.MethodPost {
+				<-time.After(1100 * time.Millisecond)
+			}
+			return nil, false
+		})
+		o := w.must(nil, "apply")
+		w.Break(nil)
+		assert.Assert(t, contains(o.stderr, "GET /state: 200"), "a slow answer is told of: %s", o.stderr)
+		w.each(4)
+		w.sound(4)
+	})
 }

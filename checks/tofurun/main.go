@@ -28,7 +28,8 @@ import (
 
 // keys are what the checks tell it beyond a method's own keys.
 type keys struct {
-	Elsewhere env.Bool `env:"TOFURUN_ELSEWHERE" desc:"say that this is another boot of another host"`
+	Elsewhere env.Bool   `env:"TOFURUN_ELSEWHERE" desc:"say that this is another boot of another host"`
+	Token     env.Secret `env:"TOFURUN_TOKEN" desc:"the variable token of the configuration"`
 }
 
 func main() {
@@ -75,6 +76,9 @@ func run(ctx context.Context, e env.Environment, log *report.Log, args []string)
 		return err
 	}
 	d := tofu.Deployment{Name: "web", Files: map[string][]byte{}}
+	if own.Token.IsSet() {
+		d.Vars = map[string]env.Secret{"token": own.Token}
+	}
 	paths, _ := filepath.Glob(filepath.Join(args[1], "*.tf"))
 	for _, path := range paths {
 		text, err := os.ReadFile(path)

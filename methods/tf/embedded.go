@@ -10,6 +10,7 @@ import (
 	"fediversity.eu/slipway/methods/statebackend"
 	"fediversity.eu/slipway/methods/tofu"
 	"fediversity.eu/slipway/methods/tofu/backend"
+	"fediversity.eu/slipway/methods/tofu/lock"
 	"fediversity.eu/slipway/methods/tofu/state"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
@@ -85,6 +86,10 @@ func (s *states) furnish(e *tofu.Engine) {
 	e.Keys.Phase = "steady"
 	if kind := s.kind(); kind == state.Absent || kind == state.Begun {
 		e.Keys.Phase = "cold"
+	}
+	if e.Keys.Takeover == "" {
+		// Whoever has the store is the only run there is. A lock in it outlives a reboot.
+		e.Keys.Takeover = lock.Own
 	}
 	if e.Keys.Dir == "" {
 		// Not by the backend's address, which changes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -60,6 +61,40 @@ func TestVerbsReadWhatTheyNeedAndNoMore(t *testing.T) {
 			}
 			for _, name := range c.spares {
 				assert.Check(t, all[name].Name == "", "%s is read", name)
+			}
+		})
+	}
+}
+
+func TestFaultyCoordinatesAreFoundAtOnce(t *testing.T) {
+	certificate := map[string]string{"TF_HTTP_CLIENT_CERTIFICATE_PEM": "a certificate without its key", "TF_HTTP_CLIENT_CA_CERTIFICATE_PEM": "rubbish"}
+	of := []string{"TF_HTTP_CLIENT_PRIVATE_KEY_PEM", "TF_HTTP_CLIENT_CA_CERTIFICATE_PEM"}
+	for _, c := range []struct {
+		verb  string
+		given map[string]string
+		names []string
+	}{
+		{tofu.Apply, certificate, of},
+		{tofu.Output, certificate, of},
+		{tofu.Destroy, certificate, of},
+		{tofu.Import, map[string]string{"ADDRESS": "-x", "ID": "-y"}, []string{"ADDRESS", "ID"}},
+		{tofu.StateShow, map[string]string{"ADDRESS": "-x"}, []string{"ADDRESS"}},
+		{tofu.ForceUnlock, map[string]string{"LOCK_ID": "-x"}, []string{"LOCK_ID"}},
+	} {
+		t.Run(c.verb, func(t *testing.T) {
+			given := map[string]string{
+				"SSH_HOST": "192.0.2.7", "SSH_HOST_KEY": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDswluWw3MQOwsEN3kLTBhvHPH+W7MvgXDQkphLw1orY", "SSH_AUTH_SOCK": "/nobody",
+				"CACHE_DIR": t.TempDir(), "DNS_DOMAIN": "example.org", "NIXPKGS": t.TempDir(), "TF_HTTP_ADDRESS": "http://127.0.0.1:1/web",
+				"TF_HTTP_LOCK_ADDRESS": "http://127.0.0.1:1/web/lock", "TF_HTTP_UNLOCK_ADDRESS": "http://127.0.0.1:1/web/lock",
+			}
+			maps.Copy(given, c.given)
+			v := New(nil, nil).Task(deployment(groups.External{}), c.verb).(*verbTask)
+			environment := env.Map(given)
+			assert.NilError(t, environment.Load(t.Context(), env.For{Machine: "web", Alone: true}, v.Coordinates()...))
+			err := v.Check(environment)
+			assert.Equal(t, report.CodeOf(err), report.Usage, "%v", err)
+			for _, name := range c.names {
+				assert.ErrorContains(t, err, name)
 			}
 		})
 	}

@@ -108,6 +108,17 @@ func (v *verbTask) Check(environment env.Environment) error {
 	if v.looks() || v.unmakes() {
 		faults = append(faults, v.reach.Way.Check())
 	}
+	if err := v.backend.Check(); err != nil {
+		faults = append(faults, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err})
+	}
+	switch v.verb {
+	case tofu.StateShow:
+		faults = append(faults, tofu.Operand("ADDRESS", v.address.Address))
+	case tofu.Import:
+		faults = append(faults, tofu.Operand("ADDRESS", v.address.Address), tofu.Operand("ID", v.id.ID))
+	case tofu.ForceUnlock:
+		faults = append(faults, tofu.Operand("LOCK_ID", v.lock.ID))
+	}
 	if v.made != nil {
 		faults = append(faults, v.made.CheckKeys(v.verb))
 	}
@@ -168,6 +179,9 @@ func (v *verbTask) result(ctx context.Context, w *work, engine *tofu.Engine, d t
 		r, err = engine.Destroy(ctx, d)
 		if err == nil && v.made != nil {
 			err = v.made.Gone(ctx, w.run)
+		}
+		if err == nil && v.booted != nil {
+			err = w.down(ctx) // also one that a killed run booted, and no state tells of
 		}
 	case tofu.PlanVerb:
 		r, err = engine.Plan(ctx, d)

@@ -32,6 +32,7 @@ type work struct {
 	failed  error
 	hidden  bool // OpenTofu was not told of failed
 	brought bool // the machine was deployed to, and judged
+	ended   bool // the machine that Slipway booted is gone
 }
 
 // joined makes contexts of calls that end with the run's as well, for its reason.
@@ -116,12 +117,15 @@ func (w *work) down(ctx context.Context) error {
 		w.run.Log.Infof("the machine stays as it is, and is in no state any more")
 		return nil
 	}
+	if w.ended {
+		return nil
+	}
 	ctx, stop := w.within(ctx)
 	defer stop()
 	if err := w.booted.Down(ctx, w.run); err != nil {
 		return w.fail(err)
 	}
-	w.run.Record.Changed = true
+	w.ended, w.run.Record.Changed = true, true
 	w.run.Log.Infof("%s is gone", w.reach.Deployment.Machine.Name)
 	return nil
 }

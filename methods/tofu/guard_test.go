@@ -226,3 +226,19 @@ func TestALockThatBindsNobody(t *testing.T) {
 		assert.Equal(t, b.Locked(), "")
 	})
 }
+
+func TestPlanOfABackendThatIsYetToBeMade(t *testing.T) {
+	b := newBench(t, fakestate.Strict)
+	b.Server.Close()
+	for phase, code := range map[string]report.Code{bootstrap: report.Healthy, cold: report.Failed, "steady": report.Failed} {
+		t.Run(phase, func(t *testing.T) {
+			e := b.engine(Keys{Phase: phase})
+			quick(e)
+			result, err := e.Plan(t.Context(), objects(2))
+			assert.Equal(t, report.CodeOf(err), code, "%v", err)
+			if code == report.Healthy {
+				assert.Equal(t, result.Plan.Add, 2)
+			}
+		})
+	}
+}

@@ -9,7 +9,7 @@ import (
 
 // Import takes what exists into the state, under an address of the configuration.
 func (e *Engine) Import(ctx context.Context, d Deployment, address, id string) (*Result, error) {
-	if err := errors.Join(operand("ADDRESS", address), operand("ID", id)); err != nil {
+	if err := errors.Join(Operand("ADDRESS", address), Operand("ID", id)); err != nil {
 		return nil, err
 	}
 	return e.change(ctx, d, Import, func(ctx context.Context, r *run) error {
@@ -28,7 +28,7 @@ func (w *workshop) take(ctx context.Context, address, id string) error {
 // ForceUnlock gives back a lock that is held under id. It looks who holds it
 // first, and leaves alone what is another lock, or that of a run that lives.
 func (e *Engine) ForceUnlock(ctx context.Context, d Deployment, id string) error {
-	if err := operand("LOCK_ID", id); err != nil {
+	if err := Operand("LOCK_ID", id); err != nil {
 		return err
 	}
 	place, err := e.place()

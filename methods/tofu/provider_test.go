@@ -165,6 +165,14 @@ resource "files_note" "note" {
 			assert.Assert(t, cmp.Contains(strings.Join(report.Hints(err), " "), "STATE_ORPHANS=replace"))
 			_, err = b.engine(Keys{}).Apply(ctx, d(2))
 			refusedFor(t, err, orphan) // as before
+		} else {
+			before := b.State()
+			b.Break(on("POST", fakestate.Answer{Status: 413}, false))
+			_, err = b.engine(Keys{Orphans: "replace", Encryption: key}).Apply(ctx, d(2))
+			assert.Equal(t, report.CodeOf(err), report.Failed, "%v", err)
+			unwritten(t, string(b.dir), filepath.Join(dir, "0")) // which the state alone knows
+			b.Break(nil)
+			b.Set([]byte(before), nil)
 		}
 		result, err := b.engine(Keys{Orphans: "replace", Encryption: key}).Apply(ctx, d(2))
 		assert.NilError(t, err)

@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/google/uuid"
 	tfjson "github.com/hashicorp/terraform-json"
 
+	"fediversity.eu/slipway/methods/tofu/backend"
 	"fediversity.eu/slipway/methods/tofu/broker"
 	"fediversity.eu/slipway/methods/tofu/rundir"
 	"fediversity.eu/slipway/methods/tofu/state"
@@ -42,21 +41,6 @@ func (e *Engine) over(ctx context.Context, d Deployment, s *state.State, take br
 	return e.private(ctx, d, b, work)
 }
 
-// private gives work a folder that is removed afterwards.
-func (e *Engine) private(ctx context.Context, d Deployment, b *broker.Broker, work func(context.Context, *workshop) error) (err error) {
-	dir, err := os.MkdirTemp("", "slipway-tofu-")
-	if err != nil {
-		return fmt.Errorf("make the work directory: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	w, err := e.open(ctx, d, dir, place{lock: filepath.Join(dir, "lock"), process: filepath.Join(dir, "pid")}, b)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	return work(ctx, w)
-}
-
 // readable is the state, if it may be read: nothing newer lies in the run
 // directory, and it is the one expected.
 func (e *Engine) readable(ctx context.Context, d Deployment, verb string) (*state.State, error) {
@@ -79,6 +63,10 @@ func (e *Engine) readable(ctx context.Context, d Deployment, verb string) (*stat
 	}
 	defer client.Close()
 	f, err := e.look(ctx, d, client)
+	if verb == PlanVerb && e.Keys.Phase == bootstrap && backend.Unreached(err) && ctx.Err() == nil {
+		e.Log.Infof("the state backend is not there yet: this is the plan of its first state")
+		return e.imagined(ctx, d)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +189,7 @@ func (e *Engine) StateList(ctx context.Context, d Deployment) ([]string, error) 
 
 // StateShow gives one object of the state, as OpenTofu writes it for people.
 func (e *Engine) StateShow(ctx context.Context, d Deployment, address string) (string, error) {
-	if err := operand("ADDRESS", address); err != nil {
+	if err := Operand("ADDRESS", address); err != nil {
 		return "", err
 	}
 	var text string
@@ -219,8 +207,9 @@ func (e *Engine) StateShow(ctx context.Context, d Deployment, address string) (s
 	return text, err
 }
 
-// operand refuses what a command would take for an option.
-func operand(name, value string) error {
+// Operand refuses what a command would take for an option. name is that of its key.
+// The error has exit code 2.
+func Operand(name, value string) error {
 	if value == "" || strings.HasPrefix(value, "-") {
 		return &report.Fault{Code: report.Usage, What: "read " + name, Why: fmt.Errorf("%q is none", value), Hint: "give it as OpenTofu writes it"}
 	}

@@ -3,8 +3,6 @@ package tofu
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/hashicorp/terraform-exec/tfexec"
 	tfjson "github.com/hashicorp/terraform-json"
@@ -48,13 +46,7 @@ func (r *run) taint(ctx context.Context, objects []ledger.Object) error {
 			return err
 		}
 	}
-	path := filepath.Join(r.shop.dir, "tainted.json")
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		return err
-	}
-	return r.shop.run(ctx, "write the state", func(ctx context.Context) error {
-		return r.shop.tf.StatePush(ctx, path, tfexec.Lock(false))
-	}, nil)
+	return r.shop.push(ctx, raw)
 }
 
 // blocks are the objects of the configuration that a plan would make or knows, by

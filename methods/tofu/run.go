@@ -129,7 +129,7 @@ func (e *Engine) client() (*backend.Client, error) {
 	}
 	client, err := backend.New(e.Backend, pace, e.Log.In("backend").Infof)
 	if err != nil {
-		return nil, &report.Fault{Code: report.Usage, What: "reach the state backend", Why: err}
+		return nil, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err}
 	}
 	return client, nil
 }

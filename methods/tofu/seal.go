@@ -4,10 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-
-	"github.com/hashicorp/terraform-exec/tfexec"
 
 	"fediversity.eu/slipway/methods/tofu/broker"
 	"fediversity.eu/slipway/methods/tofu/state"
@@ -57,13 +53,7 @@ func (e *Engine) seal(ctx context.Context, d Deployment, seed []byte) (*state.St
 		if err := w.init(ctx, true); err != nil {
 			return err
 		}
-		path := filepath.Join(w.dir, "seed.json")
-		if err := os.WriteFile(path, seed, 0o600); err != nil {
-			return err
-		}
-		return w.run(ctx, "write the first state", func(ctx context.Context) error {
-			return w.tf.StatePush(ctx, path, tfexec.Lock(false))
-		}, nil)
+		return w.push(ctx, seed)
 	})
 	switch {
 	case err != nil:

@@ -1,10 +1,12 @@
 package tofu
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -297,8 +299,19 @@ func shortened(err error) error {
 // mostLines is how many lines of an error are worth reading.
 const mostLines = 8
 
+// push has OpenTofu write a state, which is in clear until then and so in no file.
+func (w *workshop) push(ctx context.Context, raw []byte) error {
+	_, err := w.fed(ctx, bytes.NewReader(raw), "state", "push", "-lock=false", "-")
+	return err
+}
+
 // output runs a command that terraform-exec lacks.
 func (w *workshop) output(ctx context.Context, args ...string) ([]byte, error) {
+	return w.fed(ctx, nil, args...)
+}
+
+// fed is output of a command that reads.
+func (w *workshop) fed(ctx context.Context, in io.Reader, args ...string) ([]byte, error) {
 	var out []byte
 	err := w.run(ctx, strings.Join(args[:min(2, len(args))], " "), func(ctx context.Context) error {
 		var entries []string
@@ -306,7 +319,7 @@ func (w *workshop) output(ctx context.Context, args ...string) ([]byte, error) {
 			entries = append(entries, name+"="+value)
 		}
 		var err error
-		out, err = child.Command{Path: w.control.Exec(), Args: args, Dir: w.tf.WorkingDir(), Env: entries}.Output(ctx)
+		out, err = child.Command{Path: w.control.Exec(), Args: args, Dir: w.tf.WorkingDir(), Env: entries, Stdin: in}.Output(ctx)
 		if failed, ok := errors.AsType[*child.Error](err); ok && failed.Stderr != "" {
 			return errors.New(failed.Stderr)
 		}

@@ -41,6 +41,35 @@ type Keys struct {
 	Key         env.Secret `env:"TF_HTTP_CLIENT_PRIVATE_KEY_PEM" desc:"private key of TF_HTTP_CLIENT_CERTIFICATE_PEM, in PEM"`
 }
 
+// Check gives all that is wrong with what the keys hold, before anything is asked.
+func (k Keys) Check() error {
+	_, err := k.settings()
+	return err
+}
+
+// settings are those of TLS.
+func (k Keys) settings() (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	var faults []error
+	if k.Authority != "" {
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM([]byte(k.Authority)) {
+			faults = append(faults, errors.New("TF_HTTP_CLIENT_CA_CERTIFICATE_PEM holds no certificate"))
+		}
+	}
+	switch {
+	case (k.Certificate != "") != k.Key.IsSet():
+		faults = append(faults, errors.New("TF_HTTP_CLIENT_CERTIFICATE_PEM and TF_HTTP_CLIENT_PRIVATE_KEY_PEM belong together, and only one of them is given"))
+	case k.Certificate != "":
+		pair, err := tls.X509KeyPair([]byte(k.Certificate), []byte(k.Key.Reveal()))
+		if err != nil {
+			faults = append(faults, fmt.Errorf("TF_HTTP_CLIENT_CERTIFICATE_PEM and its key: %w", err))
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, errors.Join(faults...)
+}
+
 // Client speaks with one state backend.
 type Client struct {
 	keys Keys
@@ -64,26 +93,13 @@ const largest = 1 << 30
 // New makes a client. log gets a line for a request that failed or took its time:
 // method, path, status, time.
 func New(k Keys, pace Pace, log func(format string, args ...any)) (*Client, error) {
+	settings, err := k.settings()
+	if err != nil {
+		return nil, err
+	}
 	transport := &http.Transport{
-		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, Proxy: nil,
+		TLSClientConfig: settings, Proxy: nil,
 		TLSHandshakeTimeout: pace.Try, DisableCompression: true,
-	}
-	if k.Authority != "" {
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM([]byte(k.Authority)) {
-			return nil, errors.New("TF_HTTP_CLIENT_CA_CERTIFICATE_PEM holds no certificate")
-		}
-		transport.TLSClientConfig.RootCAs = pool
-	}
-	if (k.Certificate != "") != k.Key.IsSet() {
-		return nil, errors.New("TF_HTTP_CLIENT_CERTIFICATE_PEM and TF_HTTP_CLIENT_PRIVATE_KEY_PEM belong together, and only one of them is given")
-	}
-	if k.Certificate != "" {
-		pair, err := tls.X509KeyPair([]byte(k.Certificate), []byte(k.Key.Reveal()))
-		if err != nil {
-			return nil, fmt.Errorf("TF_HTTP_CLIENT_CERTIFICATE_PEM and its key: %w", err)
-		}
-		transport.TLSClientConfig.Certificates = []tls.Certificate{pair}
 	}
 	if log == nil {
 		log = func(string, ...any) {}

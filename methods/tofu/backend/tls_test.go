@@ -86,6 +86,13 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+func TestCheckGivesEveryFault(t *testing.T) {
+	err := Keys{Authority: "rubbish", Certificate: "rubbish"}.Check()
+	assert.ErrorContains(t, err, "holds no certificate")
+	assert.ErrorContains(t, err, "belong together")
+	assert.NilError(t, Keys{}.Check())
+}
+
 func TestTLSToAServerWithout(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()

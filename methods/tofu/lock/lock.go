@@ -159,16 +159,16 @@ func (l *Lock) stale(holder *backend.LockInfo, takeover string, log *report.Log)
 	switch life := l.ID.Life(id, ours); {
 	case life == Alive:
 		return l.busy(holder, errors.New("its process lives"))
+	case life == Dead && id.Owner == l.ID.Owner:
+		log.Infof("taking back the lock of process %d, which is gone (%s)", id.PID, since(holder))
+		return nil
 	case vouched:
-		log.Warnf("taking over the lock %s, since STATE_LOCK_TAKEOVER says that its run is over", holder.ID)
+		log.Warnf("taking over the lock %s (%s), whose run is said to be over", holder.ID, since(holder))
 		return nil
 	case !ours:
 		return l.busy(holder, nil)
 	case id.Owner != l.ID.Owner:
 		return l.busy(holder, errors.New("it is another deployment's"))
-	case life == Dead:
-		log.Infof("taking back the lock of process %d, which is gone (%s)", id.PID, since(holder))
-		return nil
 	default:
 		return l.busy(holder, errors.New("whether its process lives can't be asked from here"))
 	}

@@ -16,6 +16,7 @@ import (
 // after the other.
 type Control struct {
 	exec     string
+	first    string // what a supervisor is told first
 	listener net.Listener
 	mu       sync.Mutex
 	conn     net.Conn
@@ -30,7 +31,11 @@ func Listen(folder string, s Setting) (*Control, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	c := &Control{exec: filepath.Join(folder, Name)}
+	environment, err := json.Marshal(s.Env)
+	if err != nil {
+		return nil, err
+	}
+	c := &Control{exec: filepath.Join(folder, Name), first: wordGo + string(environment) + "\n"}
 	s.Control = "control"
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -73,7 +78,7 @@ func (c *Control) accept() {
 		}
 		ended := make(chan struct{})
 		c.conn, c.last, c.ended = conn, Exit{Code: notRun}, ended
-		_, _ = io.WriteString(conn, wordGo)
+		_, _ = io.WriteString(conn, c.first)
 		c.mu.Unlock()
 		go c.hear(conn, ended)
 	}

@@ -8,15 +8,16 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
 )
 
-// The words that the program says to its supervisor. The end of the line is the
-// death of the program.
+// The words that the program says to its supervisor. The first has an environment
+// behind it, in JSON. The end of the line is the death of the program.
 const (
-	wordGo    = "go\n"
+	wordGo    = "go "
 	wordStop  = "stop\n"
 	wordForce = "force\n"
 )
@@ -60,11 +61,13 @@ func short(folder, name string) (string, func(), error) {
 	return filepath.Join(fmt.Sprintf("/proc/self/fd/%d", dir.Fd()), name), func() { _ = dir.Close() }, nil
 }
 
-// allowed waits for the program to say that tofu may run. One that died or was
-// told to stop says nothing.
-func (l *line) allowed() bool {
+// allowed waits for the program to say that tofu may run, and with what in its
+// environment. One that died or was told to stop says nothing.
+func (l *line) allowed() (environment map[string]string, ok bool) {
 	word, err := l.words.ReadString('\n')
-	return err == nil && word == wordGo
+	text, ok := strings.CutPrefix(word, wordGo)
+	ok = ok && err == nil && json.Unmarshal([]byte(text), &environment) == nil
+	return environment, ok
 }
 
 // listen turns what the program says into signals; ask asks tofu to stop, however

@@ -35,8 +35,8 @@ const (
 // Reattach is the variable that tells OpenTofu of providers that the program serves.
 const Reattach = "TF_REATTACH_PROVIDERS"
 
-// Setting is what a supervisor must know. It holds secrets, so its file is for
-// its owner alone.
+// Setting is what a supervisor must know. It lies in a file, but for Env, which is
+// told over the line: secrets outlive nobody there.
 type Setting struct {
 	Tofu    string            // absolute path
 	Version string            // what to answer for it, which saves a start
@@ -44,7 +44,7 @@ type Setting struct {
 	Process string            // file that names tofu's process
 	Events  string            // where an apply's events go
 	Control string            // socket in the same folder
-	Env     map[string]string // added to tofu's environment: what terraform-exec refuses to
+	Env     map[string]string `json:"-"` // added to tofu's environment: what terraform-exec refuses to
 	Dying   time.Duration     // how long tofu may take once the program has died
 }
 
@@ -113,7 +113,8 @@ func hold(path string) (*os.File, error) {
 }
 
 func (s *Setting) run(args, environment []string, line *line) (int, error) {
-	if !line.allowed() {
+	var allowed bool
+	if s.Env, allowed = line.allowed(); !allowed {
 		return notRun, errors.New("the program that wanted it is gone")
 	}
 	for name, value := range s.Env {
@@ -134,7 +135,7 @@ func (s *Setting) run(args, environment []string, line *line) (int, error) {
 		}
 	}
 	err = child.Command{
-		Path: s.Tofu, Args: args, Env: environment, Dir: dir,
+		Path: s.Tofu, Args: args, Env: environment, Dir: dir, Stdin: os.Stdin,
 		Stdout: io.MultiWriter(events, deaf{os.Stdout}), Stderr: deaf{os.Stderr},
 		Signals: signals, Orphan: syscall.SIGINT, Grace: 2 * time.Second, Drain: writing,
 		Started: func(pid int) { note(s.Process, pid) },

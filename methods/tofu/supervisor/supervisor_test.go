@@ -3,6 +3,7 @@ package supervisor
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,6 +35,7 @@ type desk struct {
 	set Setting
 	mu  sync.Mutex
 	out bytes.Buffer
+	in  io.Reader
 }
 
 func newDesk(t *testing.T, script string) *desk {
@@ -74,7 +76,7 @@ func (d *desk) says(word string) {
 // run runs the supervisor as terraform-exec does, and gives its exit code.
 func (d *desk) run(args ...string) int {
 	d.Begin()
-	err := child.Command{Path: d.Exec(), Args: args, Dir: d.dir, Env: []string{"PATH=/usr/bin:/bin"}, Stdout: d, Stderr: d}.Run(d.t.Context())
+	err := child.Command{Path: d.Exec(), Args: args, Dir: d.dir, Env: []string{"PATH=/usr/bin:/bin"}, Stdin: d.in, Stdout: d, Stderr: d}.Run(d.t.Context())
 	if failed, ok := errors.AsType[*child.Error](err); ok {
 		return failed.ExitCode
 	}
@@ -96,6 +98,12 @@ func TestSupervise(t *testing.T) {
 		assert.Equal(t, d.run("plan", "-out=x"), 3)
 		assert.DeepEqual(t, d.Last(), Exit{Code: 3, ByItself: true})
 		d.says("plan -out=x given")
+	})
+	t.Run("hands on what there is to read", func(t *testing.T) {
+		d := newDesk(t, "cat")
+		d.in = strings.NewReader("a state")
+		assert.Equal(t, d.run("state", "push", "-"), 0)
+		d.says("a state")
 	})
 	t.Run("answers for the version", func(t *testing.T) {
 		d := newDesk(t, "echo started")

@@ -142,14 +142,14 @@ func (r *Registry) write(what string, change func(*State) error) error {
 
 // takes tells whether a one-time password is one of now, or of half a minute ago, and
 // was not given before.
-func (r *Registry) takes(secret, password string) bool {
+func (r *Registry) takes(password string) bool {
 	clock := time.Now
 	if r.Now != nil {
 		clock = r.Now
 	}
 	at := clock()
-	now, _ := account.OneTime(secret, at)
-	before, _ := account.OneTime(secret, at.Add(-30*time.Second))
+	now, _ := account.OneTime(inwxSecret, at)
+	before, _ := account.OneTime(inwxSecret, at.Add(-30*time.Second))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if password != now && password != before || slices.Contains(r.used, password) {

@@ -102,7 +102,7 @@ func inwxCall(r *Registry, w http.ResponseWriter, request *http.Request, method 
 		return map[string]any{"customerId": "1", "tfa": "GOOGLE-AUTH"}, nil
 	case method == "account.unlock" && session == inwxLocked:
 		var p struct{ Tan string }
-		if err := params(raw, &p); err != nil || !r.takes(inwxSecret, p.Tan) {
+		if err := params(raw, &p); err != nil || !r.takes(p.Tan) {
 			return nil, &inwxError{2200, "Authentication error"}
 		}
 		enter(inwxOpen)

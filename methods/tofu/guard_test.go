@@ -229,7 +229,7 @@ func TestALockThatBindsNobody(t *testing.T) {
 
 func TestPlanOfABackendThatIsYetToBeMade(t *testing.T) {
 	b := newBench(t, fakestate.Strict)
-	b.Server.Close()
+	b.Close()
 	for phase, code := range map[string]report.Code{bootstrap: report.Healthy, cold: report.Failed, "steady": report.Failed} {
 		t.Run(phase, func(t *testing.T) {
 			e := b.engine(Keys{Phase: phase})

@@ -139,6 +139,42 @@ func TestBootstrapOfTheBackendItselfThatIsKilled(t *testing.T) {
 	w.sound(8)
 }
 
+// TestBootstrapOfTheBackendItself, when the backend comes up and does not take the
+// state.
+func TestBootstrapOfTheBackendItselfThatRefuses(t *testing.T) {
+	w := newWorld(t, fakestate.GitLab)
+	listen := port.Address(port.Keep(t))
+	address := "http://" + listen
+	at := settings{
+		"STATE_PHASE": "bootstrap", "TF_HTTP_ADDRESS": address + "/state",
+		"TF_HTTP_LOCK_ADDRESS": address + "/lock", "TF_HTTP_UNLOCK_ADDRESS": address + "/lock",
+	}
+	w.things(8)
+	w.hold()
+	r := w.start(at, "apply")
+	w.done(free)
+	w.Break(func(r *http.Request, _ int) (*fakestate.Answer, bool) {
+		if r.Method == http.MethodPost {
+			return &fakestate.Answer{Status: http.StatusRequestEntityTooLarge}, false
+		}
+		return nil, false
+	})
+	w.serve(t, listen)
+	w.let()
+	o := r.wait()
+	assert.Equal(t, o.code, report.Failed, o.stderr)
+	assert.Assert(t, contains(o.stderr, "The next run from here with the same STATE_PHASE brings it there"), o.stderr)
+	assert.Equal(t, w.State(), "")
+	w.each(8)
+	w.Break(nil)
+	o = w.must(at, "apply")
+	assert.Assert(t, contains(o.stderr, "recovering its state"), o.stderr)
+	w.each(8)
+	w.sound(8)
+	at["STATE_PHASE"] = "steady"
+	w.must(at, "apply")
+}
+
 // serve lets the backend answer at an address that was kept for it.
 func (w *world) serve(t *testing.T, address string) {
 	t.Helper()

@@ -97,7 +97,18 @@ func TestPlanAfterAFirstRunThatMadeNothing(t *testing.T) {
 	b.cold(2)
 	_, err := b.engine(Keys{}).Destroy(t.Context(), objects(2))
 	assert.NilError(t, err)
-	bad := Deployment{Name: "web", Files: map[string][]byte{"main.tf": []byte(`resource "terraform_data" "bad" {
+	_, err = b.engine(Keys{Phase: cold}).Apply(t.Context(), bad())
+	assert.ErrorContains(t, err, "not today")
+	kind, _ := b.judged()
+	assert.Equal(t, kind, state.Begun)
+	result, err := b.engine(Keys{Phase: cold}).Plan(t.Context(), objects(2))
+	assert.NilError(t, err)
+	assert.Equal(t, result.Plan.Add, 2)
+}
+
+// bad is a deployment that makes nothing.
+func bad() Deployment {
+	return Deployment{Name: "web", Files: map[string][]byte{"main.tf": []byte(`resource "terraform_data" "bad" {
   lifecycle {
     precondition {
       condition     = terraform.workspace == "another"
@@ -105,13 +116,6 @@ func TestPlanAfterAFirstRunThatMadeNothing(t *testing.T) {
     }
   }
 }`)}}
-	_, err = b.engine(Keys{Phase: cold}).Apply(t.Context(), bad)
-	assert.ErrorContains(t, err, "not today")
-	kind, _ := b.judged()
-	assert.Equal(t, kind, state.Begun)
-	result, err := b.engine(Keys{Phase: cold}).Plan(t.Context(), objects(2))
-	assert.NilError(t, err)
-	assert.Equal(t, result.Plan.Add, 2)
 }
 
 func TestLocksOfOthersAreRespected(t *testing.T) {

@@ -43,6 +43,10 @@ func (r *run) count() error {
 		r.missing = missing
 		return nil
 	}
+	if r.id.Verb == Refresh && r.engine.Keys.Orphans == replaceOrphans && len(missing) > 0 {
+		return report.Refuse("refresh the state", fmt.Errorf("a killed run made what is in no state: %s, and a refresh replaces nothing", named(missing)),
+			"nothing was changed: apply with STATE_ORPHANS=replace first, or take in what is sound by STATE_ORPHANS=import")
+	}
 	unknown := slices.ContainsFunc(missing, func(o ledger.Object) bool { return o.ID == "" })
 	if len(missing) == 0 || r.engine.Keys.takesIn() && !unknown {
 		r.orphans = missing

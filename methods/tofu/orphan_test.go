@@ -83,6 +83,36 @@ func TestOrphans(t *testing.T) {
 	})
 }
 
+// TestARefreshReplacesNothing must not take in what is to be replaced: no later run
+// would know that it is.
+func TestARefreshReplacesNothing(t *testing.T) {
+	const third = "terraform_data.thing[2]"
+	b := newBench(t, fakestate.Strict)
+	replacing := Keys{Orphans: replaceOrphans}
+	b.cold(2)
+	_, err := b.engine(replacing).Refresh(t.Context(), objects(3))
+	assert.NilError(t, err, "there is nothing to replace")
+	lost(t, b, third, "lost-1")
+	before := b.State()
+	_, err = b.engine(replacing).Refresh(t.Context(), objects(3))
+	refusedFor(t, err, third+" (id lost-1)")
+	assert.Equal(t, b.State(), before)
+	_, err = b.engine(replacing).Apply(t.Context(), objects(3))
+	assert.NilError(t, err)
+	_, s := b.judged()
+	assert.Equal(t, len(s.Objects()), 3)
+	assert.Assert(t, !s.Holds(third, "lost-1"))
+
+	t.Run("and takes in what is sound", func(t *testing.T) {
+		b := newBench(t, fakestate.Strict)
+		b.cold(2)
+		lost(t, b, third, "lost-1")
+		result, err := b.engine(Keys{Orphans: importOrphans}).Refresh(t.Context(), objects(3))
+		assert.NilError(t, err)
+		assert.Equal(t, len(result.Objects), 3)
+	})
+}
+
 func TestBootstrapElsewhereIsAbandonedByName(t *testing.T) {
 	b := newBench(t, fakestate.Strict)
 	b.cold(2)

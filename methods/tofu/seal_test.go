@@ -7,6 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"fediversity.eu/slipway/checks/fakestate"
+	"fediversity.eu/slipway/methods/tofu/rundir"
 	"fediversity.eu/slipway/methods/tofu/state"
 	"fediversity.eu/slipway/targets/env"
 )
@@ -85,4 +86,27 @@ func TestEncryptedBootstrapIsSeen(t *testing.T) {
 	result, err := b.engine(Keys{Encryption: key, Phase: cold, Abandon: "r"}).Apply(t.Context(), objects(1))
 	assert.NilError(t, err)
 	assert.Equal(t, len(result.Objects), 1)
+}
+
+// TestDestroyAfterAFirstRunThatMadeNothing leaves nothing that a later run would go
+// on from.
+func TestDestroyAfterAFirstRunThatMadeNothing(t *testing.T) {
+	for name, key := range map[string]env.Secret{"in clear": {}, "encrypted": encryption("a passphrase that is long enough")} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, fakestate.GitLab)
+			first := Keys{Phase: cold, Encryption: key}
+			_, err := b.engine(first).Apply(t.Context(), bad())
+			assert.ErrorContains(t, err, "not today")
+			_, err = b.engine(first).Destroy(t.Context(), bad())
+			assert.NilError(t, err)
+			assert.Equal(t, b.State(), "")
+			assert.Equal(t, b.Locked(), "")
+			kept, err := rundir.Peek(string(b.dir))
+			assert.NilError(t, err)
+			assert.Equal(t, kept, "")
+			planned, err := b.engine(first).Plan(t.Context(), objects(1))
+			assert.NilError(t, err)
+			assert.Equal(t, planned.Plan.Add, 1)
+		})
+	}
 }

@@ -30,10 +30,11 @@ func (r *run) settle(ctx context.Context) error {
 		return report.Fail("read what OpenTofu could not write", late, "the backend has the version before it, serial "+
 			strconv.FormatUint(r.newest.Serial, 10)+"; look at "+r.errored())
 	}
-	if r.id.Verb == Destroy && r.newest.Empty() && !r.lost {
+	if r.destroyed() {
 		if err := r.detach(ctx); err != nil {
 			return err
 		}
+		return r.dir.Clear(r.keepsEvents())
 	}
 	if r.marker != nil && r.newest.Encrypted {
 		return nil
@@ -99,6 +100,9 @@ func (r *run) store(ctx context.Context) error {
 	}
 	if r.unfinished() {
 		if r.newest.Encrypted {
+			if r.destroyed() {
+				return nil // what the backend has is removed next
+			}
 			r.log.Warnf("the bootstrap has not ended: it goes on from here, with STATE_PHASE=cold")
 			return nil // the marker stays in the first version, and this one in the journal
 		}
@@ -118,6 +122,9 @@ func (r *run) store(ctx context.Context) error {
 // itself may have made what no state tells of, and a state that holds nothing
 // would be taken for a lost one.
 func (r *run) unfinished() bool { return r.lost || r.newest.Empty() }
+
+// destroyed tells whether this run was to leave nothing, and did.
+func (r *run) destroyed() bool { return r.id.Verb == Destroy && r.newest.Empty() && !r.lost }
 
 // keepAndForward needs one of both, as take does: where the journal can't be written
 // the backend may still have it. The journal keeps the marker until the backend has

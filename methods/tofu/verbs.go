@@ -42,7 +42,9 @@ func (e *Engine) planned(ctx context.Context, d Deployment, verb string, opts ..
 			return err
 		}
 		defer func() { p.forgets(r.letGo) }()
-		opts := append(opts, r.replaced()...)
+		if verb == Apply {
+			opts = append(opts, r.replaced()...)
+		}
 		if verb == Apply && len(r.letGo.remove) > 0 {
 			// OpenTofu removes what is not declared before it changes what uses it.
 			err := r.carryOut(ctx, &p, append(opts, d.Declared.targets()...))

@@ -138,7 +138,7 @@ func (r *Run) All(ctx context.Context) error {
 	var t tally
 	err := errors.Join(
 		r.lint(ctx, &t),
-		r.test(ctx, &t, "tests", "./..."),
+		r.test(ctx, &t, "tests", "-timeout", "30m", "./..."),
 		// One package after the other: an emulated machine that shares its processors
 		// with another is too slow to tell a lost link from a busy one.
 		r.test(ctx, &t, "machines", "-tags", "checks", "-run", every(), "-timeout", "80m", "-p", "1", "./checks/..."),

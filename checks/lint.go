@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/targets/report"
 )
 
 // linter is golangci-lint, at the version that .golangci.yml was written for.
@@ -15,8 +16,7 @@ const (
 	linterVersion = "v2.15.0"
 )
 
-// lint runs go vet and golangci-lint. The linter is built once, from the module
-// proxy into the cache, and takes minutes then.
+// lint runs go vet and golangci-lint.
 func (r *Run) lint(ctx context.Context, t *tally) error {
 	if err := r.step(ctx, t, "go vet", "go", "vet", "-tags", "mage,checks", "./..."); err != nil {
 		return err
@@ -25,24 +25,31 @@ func (r *Run) lint(ctx context.Context, t *tally) error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(cache, "tools", "golangci-lint-"+linterVersion)
-	program := filepath.Join(dir, "golangci-lint")
-	if _, err := os.Stat(program); err != nil {
-		r.Log.In("lint").Infof("building golangci-lint %s once; this takes minutes", linterVersion)
-		lines := r.Log.In("lint").Lines()
-		defer func() { _ = lines.Close() }()
-		install := r.tools.Go(r.Environment, "/", map[string]string{"GOBIN": dir}, "install", linterModule+"@"+linterVersion)
-		install.Stderr = lines
-		err := install.Run(ctx)
-		if ctx.Err() != nil {
-			return err
-		}
-		if err != nil {
-			t.skip("golangci-lint", "golangci-lint "+linterVersion+" can't be built: "+err.Error(), r.keys.MaySkip)
-			return nil
-		}
+	program, err := r.linter(ctx, cache, r.Log.In("lint"))
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		t.skip("golangci-lint", "golangci-lint "+linterVersion+" can't be built: "+err.Error(), r.keys.MaySkip)
+		return nil
 	}
 	return r.step(ctx, t, "golangci-lint", program, "run", "./...")
+}
+
+// linter gives golangci-lint, which is built once, from the module proxy into the
+// cache. That takes minutes.
+func (r *Run) linter(ctx context.Context, cache string, log *report.Log) (string, error) {
+	dir := filepath.Join(cache, "tools", "golangci-lint-"+linterVersion)
+	program := filepath.Join(dir, "golangci-lint")
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	log.Infof("building golangci-lint %s once; this takes minutes", linterVersion)
+	lines := log.Lines()
+	defer func() { _ = lines.Close() }()
+	install := r.tools.Go(r.Environment, "/", map[string]string{"GOBIN": dir}, "install", linterModule+"@"+linterVersion)
+	install.Stderr = lines
+	return program, install.Run(ctx)
 }
 
 // step runs one program whose exit code says whether all is well.

@@ -35,6 +35,13 @@ func (c commands) command(name string, args ...string) child.Command {
 	return child.Command{Path: c.python, Args: append([]string{"-m", "octodns.cmds." + name}, args...)}
 }
 
+// Prepare installs OctoDNS into the cache, unless it is there: the first run of an
+// effect does it too.
+func Prepare(ctx context.Context, e env.Environment, log *report.Log) error {
+	_, err := (&ToolKeys{}).find(ctx, e, log, "")
+	return err
+}
+
 // find gives the commands that the coordinates name, or those in the cache, where
 // it installs them first if need be.
 func (k *ToolKeys) find(ctx context.Context, e env.Environment, log *report.Log, extra string) (commands, error) {

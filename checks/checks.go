@@ -89,11 +89,11 @@ func OnMachines() []Check {
 
 // Keys are what the checks read.
 type Keys struct {
-	Guest    string    `env:"CHECKS_GUEST" oneof:"vm,container" desc:"kind of guest for all checks on machines, instead of what each is made for"`
-	Nixpkgs  env.Path  `env:"CHECKS_NIXPKGS" desc:"a real nixpkgs, to run the checks over that can use it"`
-	NetBox   string    `env:"CHECKS_NETBOX,default=essential" oneof:"essential,all" desc:"how much of the suite of the inventory runs over NetBox itself"`
-	MaySkip  env.Names `env:"CHECKS_MAY_SKIP" desc:"parts whose absence may skip a check, separated by commas; when set, a skip for another reason counts as a failure"`
-	Unsteady uint8     `env:"CHECKS_UNSTEADY,default=0" desc:"how many tests on machines may fail and pass when they are run again by themselves; with one more, each of them counts as failed"`
+	Guest    string     `env:"CHECKS_GUEST" oneof:"vm,container" desc:"kind of guest for all checks on machines, instead of what each is made for"`
+	Nixpkgs  env.Path   `env:"CHECKS_NIXPKGS" desc:"a real nixpkgs, to run the checks over that can use it"`
+	NetBox   string     `env:"CHECKS_NETBOX,default=essential" oneof:"essential,all" desc:"how much of the suite of the inventory runs over NetBox itself"`
+	MaySkip  env.Names  `env:"CHECKS_MAY_SKIP" desc:"parts whose absence may skip a check, separated by commas; when set, a skip for another reason counts as a failure"`
+	Unsteady env.Number `env:"CHECKS_UNSTEADY,default=0" desc:"how many tests on machines may fail and pass when they are run again by themselves; with one more, each of them counts as failed"`
 }
 
 // Run is one run of checks.

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"fediversity.eu/slipway/targets/env"
 )
 
 // TestEveryTestOnMachinesIsPartOfACheck finds tests that no check would run, and
@@ -39,4 +41,12 @@ func TestEveryTestOnMachinesIsPartOfACheck(t *testing.T) {
 		return nil
 	}))
 	assert.Assert(t, tests > len(OnMachines()))
+}
+
+// TestCoordinatesAreDeclared loads the variables of the checks, as a run does.
+func TestCoordinatesAreDeclared(t *testing.T) {
+	r := &Run{}
+	assert.NilError(t, env.Map(nil).Load(t.Context(), env.For{}, r.Coordinates()...))
+	given := env.Map(map[string]string{"CHECKS_UNSTEADY": "-1", "CHECKS_GUEST": "cow"})
+	assert.ErrorContains(t, given.Load(t.Context(), env.For{}, r.Coordinates()...), "whole number from 0")
 }

@@ -35,6 +35,19 @@ func (c *Count) EnvDecode(value string) error {
 // Valid says what EnvDecode accepts.
 func (c *Count) Valid() string { return "whole number from 1" }
 
+// Number is how many of something, none included.
+type Number int
+
+// EnvDecode takes a decimal number.
+func (n *Number) EnvDecode(value string) error {
+	number, err := decimal(value, 0, math.MaxInt32)
+	*n = Number(number)
+	return err
+}
+
+// Valid says what EnvDecode accepts.
+func (n *Number) Valid() string { return "whole number from 0" }
+
 // decimal reads digits without sign or leading zero: "010" is 8 to some and 10 to
 // others.
 func decimal(value string, least, most int) (int, error) {

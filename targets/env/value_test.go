@@ -108,6 +108,8 @@ func TestPortAndCount(t *testing.T) {
 		"１":                    "is not made of digits alone",
 	})
 	valid(t, map[string]env.Count{"1": 1, "10": 10, "2147483647": 2147483647})
+	valid(t, map[string]env.Number{"0": 0, "2": 2})
+	refused[env.Number](t, map[string]string{"-1": "is not made of digits alone", "00": "has a leading zero"})
 	refused[env.Count](t, map[string]string{
 		"0": "is below 1", "2147483648": "is above 2147483647", "1_000": "is not made of digits alone", "1.5": "is not made of digits alone",
 	})

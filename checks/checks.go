@@ -140,9 +140,10 @@ func (r *Run) All(ctx context.Context) error {
 	err := errors.Join(
 		r.lint(ctx, &t),
 		r.test(ctx, &t, "tests", "-timeout", "30m", "./..."),
-		// One package after the other: an emulated machine that shares its processors
-		// with another is too slow to tell a lost link from a busy one.
-		r.test(ctx, &t, machines, "-tags", "checks", "-run", every(), "-timeout", "80m", "-p", "1", "./checks/..."),
+		// Two packages at a time: most of their tests wait. More are no faster, and an
+		// emulated machine that shares its processors with many is too slow to tell a
+		// lost link from a busy one.
+		r.test(ctx, &t, machines, "-tags", "checks", "-run", every(), "-timeout", "80m", "-p", "2", "./checks/..."),
 	)
 	if err == nil {
 		err = r.again(ctx, &t)

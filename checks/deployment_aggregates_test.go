@@ -20,6 +20,7 @@ import (
 // TestDeploymentAggregates deploys a group of which one machine is down and one
 // does not get well.
 func TestDeploymentAggregates(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	w := newWorld(t)
 	var err error
 	w.binary, err = buildCommand("./checks/fleet")

@@ -65,6 +65,7 @@ var stages = []stage{
 // TestDeploymentInterrupt interrupts a deployment in each of its steps, however
 // it was called and whatever asks it to stop.
 func TestDeploymentInterrupt(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	w := newWorld(t)
 	g := w.boot(guest.Container)
 	assert.Equal(t, w.slipway(nil, "operator-ssh-web-apply").code, report.Healthy)

@@ -28,6 +28,7 @@ const slow = `{ pkgs, ... }:
 `
 
 func TestDeploymentInterruptions(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	w := newWorld(t)
 	g := w.boot(guest.Container)
 	w.write("operator/trivial.nix", trivial)

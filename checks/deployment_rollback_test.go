@@ -13,6 +13,7 @@ import (
 )
 
 func TestDeploymentRollback(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	w := newWorld(t)
 	round := func(text string) string { return strings.ReplaceAll(trivial, "first", text) }
 	g, _ := w.deployed(round("one"))

@@ -15,6 +15,7 @@ import (
 // TestDeploymentSwitchCodes brings each way about in which a switch ends, and
 // looks at what the run makes of it and at what is left on the machine.
 func TestDeploymentSwitchCodes(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	w := newWorld(t)
 	g := w.boot(guest.Container)
 	deployed := w.slipway(nil, "operator-ssh-web-apply")

@@ -100,27 +100,30 @@ func TestKillMatrix(t *testing.T) {
 				assert.Equal(w.t, w.Locked(), "")
 			}},
 		} {
-			for request := 1; ; request++ {
-				ended := true
-				for _, after := range []bool{false, true} {
-					k := killing{request, after}
-					t.Run(fmt.Sprintf("%s %s %s", way, c.name, k), func(t *testing.T) {
-						w := newWorld(t, way)
-						c.prepare(w)
-						at := w.killed(k, c.phase, c.verb)
-						if at == "" {
-							return
-						}
-						ended = false
-						t.Logf("killed %s, which was %s", k, at)
-						w.refusedElsewhere(c.phase, c.verb)
-						c.again(w)
-					})
+			t.Run(way+" "+c.name, func(t *testing.T) {
+				t.Parallel() // most of it is waiting
+				for request := 1; ; request++ {
+					ended := true
+					for _, after := range []bool{false, true} {
+						k := killing{request, after}
+						t.Run(k.String(), func(t *testing.T) {
+							w := newWorld(t, way)
+							c.prepare(w)
+							at := w.killed(k, c.phase, c.verb)
+							if at == "" {
+								return
+							}
+							ended = false
+							t.Logf("killed %s, which was %s", k, at)
+							w.refusedElsewhere(c.phase, c.verb)
+							c.again(w)
+						})
+					}
+					if ended {
+						break
+					}
 				}
-				if ended {
-					break
-				}
-			}
+			})
 		}
 	}
 }

@@ -74,6 +74,18 @@ func (f frontend) start(name string, variables map[string]string) (int, string) 
 	return answer.StatusCode, string(text)
 }
 
+// startAs asks for a job by another name of the front-end's host.
+func (f frontend) startAs(host string) int {
+	f.t.Helper()
+	q, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, f.url+"/operator-web", strings.NewReader(`{"variables":{}}`))
+	assert.NilError(f.t, err)
+	q.Host = host
+	answer, err := http.DefaultClient.Do(q)
+	assert.NilError(f.t, err)
+	assert.NilError(f.t, answer.Body.Close())
+	return answer.StatusCode
+}
+
 // TestContractFrontend lets a process that has contract.json and nothing else of
 // ours start every published program: first a spy in its place, then the real one.
 func TestContractFrontend(t *testing.T) {
@@ -83,8 +95,10 @@ func TestContractFrontend(t *testing.T) {
 	assert.NilError(t, err)
 	secret := map[string]bool{}
 	every := map[string]bool{}
+	var may []string // what requests may set: a real front-end would list few
 	for _, key := range c.Keys() {
 		secret[key.Name] = key.Secret
+		may = append(may, key.Name)
 	}
 	isSecret := func(name string) bool {
 		for own := range secret {
@@ -116,7 +130,7 @@ func TestContractFrontend(t *testing.T) {
 		for name := range every {
 			own = append(own, name+"=of-the-front-end")
 		}
-		f := serve(t, example, own, "-run", spy, "-secrets", secrets)
+		f := serve(t, example, own, "-run", spy, "-secrets", secrets, "-may", strings.Join(may, ","))
 		for _, p := range c.Programs {
 			want, given := map[string]bool{}, map[string]string{}
 			for _, name := range c.Variables(p) {
@@ -157,7 +171,7 @@ func TestContractFrontend(t *testing.T) {
 
 	t.Run("the program itself", func(t *testing.T) {
 		w := newWorld(t)
-		f := serve(t, example, []string{"PATH=" + w.env["PATH"], "HOME=" + w.dir}, "-run", all)
+		f := serve(t, example, []string{"PATH=" + w.env["PATH"], "HOME=" + w.dir}, "-run", all, "-may", strings.Join(may, ","))
 		coordinates := map[string]string{}
 		for name, value := range w.env {
 			if name != "PATH" && name != "HOME" {
@@ -168,6 +182,7 @@ func TestContractFrontend(t *testing.T) {
 		status, said := f.start("operator-web", coordinates)
 		assert.Equal(t, status, http.StatusOK, said)
 		assert.Assert(t, strings.Contains(said, "/nix/store/") && strings.HasSuffix(said, "exit code 0\n"), said)
+		assert.Equal(t, f.startAs("rebound.example.com"), http.StatusMisdirectedRequest)
 		status, said = f.start("operator-ssh-wbe", nil)
 		assert.Equal(t, status, http.StatusNotFound)
 		assert.Assert(t, strings.Contains(said, `"close":["operator-ssh-web"`), said)

@@ -13,8 +13,10 @@ import (
 // frontend starts published programs for whoever asks.
 type frontend struct {
 	contract contract
-	run      string // the binary of all programs
-	secrets  string // folder of secrets; empty means none
+	run      string            // the binary of all programs
+	secrets  string            // folder of secrets; empty means none
+	own      map[string]string // the front-end's own variables
+	may      []string          // what a request may set
 }
 
 func (f frontend) routes() http.Handler {

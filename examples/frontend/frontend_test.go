@@ -10,6 +10,9 @@ import (
 	"testing"
 )
 
+// may is what requests may set in these tests.
+var may = []string{"SSH_HOST", "SSH_HOST_KEY", "SSH_USER", "ADDRESSES"}
+
 // asked sends a request to a front-end whose jobs print their environment.
 func asked(t *testing.T, secrets, path, body string) (int, string) {
 	t.Helper()
@@ -17,7 +20,7 @@ func asked(t *testing.T, secrets, path, body string) (int, string) {
 	if err := os.WriteFile(job, []byte("#!/bin/sh\necho \"argv: $*\"\n/usr/bin/env\nexit 3\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	f := frontend{contract: baked(), run: job, secrets: secrets}
+	f := frontend{contract: baked(), run: job, secrets: secrets, may: may, own: map[string]string{"NIXPKGS": "/nix/store/x-nixpkgs", "OPERATOR_SSH_USER": "root"}}
 	w := httptest.NewRecorder()
 	f.routes().ServeHTTP(w, httptest.NewRequest("POST", path, strings.NewReader(body)))
 	return w.Code, w.Body.String()
@@ -39,6 +42,9 @@ func TestRefusals(t *testing.T) {
 		{"an address of a machine that an effect does not know", "operator-dns-plan", `{"variables":{"WEB_ADDRESSES":"192.0.2.7","DB_ADDRESSES":"192.0.2.8","GATEWAY_ADDRESSES":"192.0.2.9"}}`, 422, []string{`"undeclared":["GATEWAY_ADDRESSES"]`}},
 		{"a group's form", "platform-combined-verify", `{"variables":{"HYPERVISOR_SSH_HOST":"a","OPERATOR_SSH_USER":"b","PLATFORM_SSH_USER":"c","OPERATOR_SSH_HOST":"d"}}`, 422, []string{`"undeclared":["OPERATOR_SSH_HOST","PLATFORM_SSH_USER"]`, `HV1_SSH_HOST_KEY`}},
 		{"a plain key of several machines", "operator-ssh-all-verify", `{"variables":{"SSH_HOST":"a"}}`, 422, []string{`"undeclared":["SSH_HOST"]`, `WEB_SSH_HOST`, `FORGE_SSH_HOST_KEY`}},
+		{"an address that the front-end's secrets would go to", "operator-dns-plan", `{"variables":{"PORKBUN_URL":"http://192.0.2.1","DNS_SERVER":"192.0.2.1"}}`, 422, nil},
+		{"what is run here", "operator-tf-web-plan", `{"variables":{"TOFU_PATH":"/tmp/x","TF_HTTP_ADDRESS":"http://192.0.2.1","WEB_TOFU_PATH":"/tmp/y"}}`, 422, []string{`"own":["TF_HTTP_ADDRESS","TOFU_PATH","WEB_TOFU_PATH"]`}},
+		{"a form that would win over the front-end's own", "operator-ssh-web-verify", `{"variables":{"SSH_HOST":"a","SSH_HOST_KEY":"b","WEB_SSH_USER":"c","SSH_USER":"d"}}`, 422, []string{`"own":["SSH_USER","WEB_SSH_USER"]`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, said := asked(t, "", "/programs/"+c.program, c.body)
@@ -82,7 +88,7 @@ func TestAJobGetsWhatIsDeclaredAndNothingElse(t *testing.T) {
 			got[name] = value
 		}
 	}
-	want := map[string]string{"WEB_SSH_HOST": "192.0.2.7", "SSH_HOST_KEY": "ssh-ed25519 AAAA", "SSH_KEY_FILE": filepath.Join(secrets, "SSH_KEY")}
+	want := map[string]string{"WEB_SSH_HOST": "192.0.2.7", "SSH_HOST_KEY": "ssh-ed25519 AAAA", "SSH_KEY_FILE": filepath.Join(secrets, "SSH_KEY"), "OPERATOR_SSH_USER": "root"}
 	a, _ := json.Marshal(got)
 	b, _ := json.Marshal(want)
 	if string(a) != string(b) {
@@ -98,5 +104,35 @@ func TestPublishedProgramsAreListed(t *testing.T) {
 	frontend{contract: baked()}.routes().ServeHTTP(w, httptest.NewRequest("GET", "/programs", nil))
 	if said := w.Body.String(); w.Code != 200 || !strings.Contains(said, `"name":"operator-ssh-web-apply"`) || strings.Contains(said, "operator-ssh-db") {
 		t.Errorf("%d %s", w.Code, said)
+	}
+}
+
+// TestOnlyItsOwnNameIsAnswered asks by names that lead to the port and are not its.
+func TestOnlyItsOwnNameIsAnswered(t *testing.T) {
+	h := askedBy("127.0.0.1:8080", []string{"deploy.example.org"}, frontend{contract: baked()}.routes())
+	for name, code := range map[string]int{
+		"127.0.0.1:8080": 200, "localhost:8080": 200, "deploy.example.org": 200,
+		"evil.example.com:8080": 421, "localhost": 421, "127.0.0.1": 421, "": 421, "localhost:8080.evil.example.com": 421,
+	} {
+		r := httptest.NewRequest("GET", "/programs", nil)
+		r.Host = name
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != code {
+			t.Errorf("%q: %d", name, w.Code)
+		}
+	}
+}
+
+func TestSettings(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "settings")
+	for text, want := range map[string]string{"A=b=c\nD=\n": "", "A\n": ":1: not NAME=value", "A=b\n=c\n": ":2: not NAME=value"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := settings(path)
+		if want == "" && (err != nil || got["A"] != "b=c" || len(got) != 2) || want != "" && (err == nil || !strings.HasSuffix(err.Error(), want)) {
+			t.Errorf("%q: %v %v", text, got, err)
+		}
 	}
 }

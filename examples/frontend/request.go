@@ -15,17 +15,20 @@ type refusal struct {
 	Undeclared []string `json:"undeclared,omitempty"` // variables that the program does not read
 	Secret     []string `json:"secret,omitempty"`     // variables that must not come over the network
 	Missing    []string `json:"missing,omitempty"`    // variables that are required
+	Own        []string `json:"own,omitempty"`        // variables that only the front-end may set
 }
 
 // environment gives what a job is started with: the variables of a request, the
-// files of secrets that are there, and the fixed ones of this process. Nothing
-// else reaches it.
+// front-end's own, the files of secrets that are there, and the fixed ones of this
+// process. Nothing else reaches it.
 func (f frontend) environment(p program, variables map[string]string) ([]string, *refusal) {
 	var no refusal
 	all := map[string]string{}
-	public, hidden := map[string]bool{}, map[string]bool{}
+	public, hidden, own := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, w := range f.contract.wants(p) {
 		given := false
+		// A form of the front-end's own rules out the others, which might win over it.
+		closed := !slices.Contains(f.may, w.Name) || slices.ContainsFunc(w.variables, func(name string) bool { _, ok := f.own[name]; return ok })
 		for _, name := range w.variables {
 			if w.Secret {
 				hidden[name], hidden[name+"_FILE"] = true, true
@@ -34,6 +37,10 @@ func (f frontend) environment(p program, variables map[string]string) ([]string,
 				}
 				continue
 			}
+			if value, ok := f.own[name]; ok {
+				all[name], given = value, true
+			}
+			own[name] = own[name] || closed
 			public[name] = true
 			given = given || variables[name] != ""
 		}
@@ -49,6 +56,8 @@ func (f frontend) environment(p program, variables map[string]string) ([]string,
 		switch {
 		case hidden[name]:
 			no.Secret = append(no.Secret, name)
+		case own[name]:
+			no.Own = append(no.Own, name)
 		case !public[name]:
 			no.Undeclared = append(no.Undeclared, name)
 		case strings.ContainsRune(variables[name], 0):
@@ -57,8 +66,8 @@ func (f frontend) environment(p program, variables map[string]string) ([]string,
 			all[name] = variables[name]
 		}
 	}
-	if len(no.Missing)+len(no.Undeclared)+len(no.Secret) > 0 {
-		no.Error = "the variables are not what " + p.Name + " reads"
+	if len(no.Missing)+len(no.Undeclared)+len(no.Secret)+len(no.Own) > 0 {
+		no.Error = "the variables are not what " + p.Name + " reads from a request"
 		return nil, &no
 	}
 	for _, fixed := range f.contract.Fixed {

@@ -69,7 +69,7 @@ func preparations() []preparation {
 			return err
 		}},
 		{"test machines", prepareGuests},
-		{"Incus", func(ctx context.Context, r *Run, cache string, log *report.Log) error {
+		{"Incus", func(ctx context.Context, _ *Run, cache string, log *report.Log) error {
 			if missing := incusd.Missing(); missing != "" {
 				return errors.Join(errLeftOut, errors.New("missing part: "+missing))
 			}

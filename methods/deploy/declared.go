@@ -80,6 +80,10 @@ func (l Login) plain() (remote.Target, []error) {
 	if err != nil {
 		faults = append(faults, fmt.Errorf("SSH_JUMP: %w", err))
 	}
+	if len(jumps) > 1 && remote.Unnamed(l.JumpKeys) {
+		// The first host could pass for the second with its own key.
+		faults = append(faults, errors.New("SSH_JUMP_HOST_KEY: a key has no host before it, and there are several hosts: write each as in known_hosts, \"gate.example.org ssh-ed25519 AAAA…\""))
+	}
 	for i := range jumps {
 		jumps[i].HostKeys = l.JumpKeys
 		hop := remote.Target{Host: jumps[i].Host, Port: jumps[i].Port, User: jumps[i].User, HostKeys: l.JumpKeys}

@@ -84,6 +84,11 @@ func TestFaultsOfATarget(t *testing.T) {
 			Keys{Login: Login{Agent: "/run/agent", Jump: "one.example", JumpKeys: env.Lines{"nonsense"}}},
 			[]string{"SSH_JUMP_HOST_KEY: "},
 		},
+		{
+			"a key that two jumps would share",
+			Keys{Login: Login{Agent: "/run/agent", Jump: "one.example,two.example", JumpKeys: env.Lines{publicKey(t)}}},
+			[]string{"SSH_JUMP_HOST_KEY: a key has no host before it"},
+		},
 		{"everything at once", Keys{Login: Login{Key: env.NewSecret("not a key"), Jump: "host:port"}}, []string{"SSH_KEY: ", "SSH_JUMP: "}},
 		{"nothing that opens it and a bad jump", Keys{Login: Login{Jump: "host:port"}}, []string{"none is set", "SSH_JUMP: "}},
 	} {

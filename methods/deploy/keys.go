@@ -17,7 +17,7 @@ type Login struct {
 	Key       env.Secret   `env:"SSH_KEY" desc:"private key that opens the machine, in OpenSSH or PEM form, without a passphrase"`
 	Agent     env.Path     `env:"SSH_AUTH_SOCK" desc:"socket of an ssh agent that holds keys"`
 	Jump      env.Text     `env:"SSH_JUMP" desc:"hosts to go through, as user@host:port, separated by commas"`
-	JumpKeys  env.Lines    `env:"SSH_JUMP_HOST_KEY" desc:"public host keys of the hosts to go through, one a line"`
+	JumpKeys  env.Lines    `env:"SSH_JUMP_HOST_KEY" desc:"public host keys of the hosts to go through, one a line; of several hosts each with its host before it, as in known_hosts"`
 	Connect   env.Duration `env:"SSH_CONNECT_TIMEOUT,default=30s" desc:"how long a connection may take, from address to login"`
 	KeepAlive env.Duration `env:"SSH_KEEPALIVE,default=15s" desc:"how often an idle connection is tried; three that go unanswered end it"`
 }

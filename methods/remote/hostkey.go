@@ -67,6 +67,19 @@ func (k *hostKeys) read(line string) error {
 	return nil
 }
 
+// Unnamed reports whether one of the lines is a key without the names of its hosts,
+// which counts for whatever host it is declared for.
+func Unnamed(lines []string) bool {
+	return slices.ContainsFunc(lines, func(text string) bool {
+		for line := range strings.Lines(text) {
+			if at, key := findKey(strings.Fields(line)); key != nil && at == 0 {
+				return true
+			}
+		}
+		return false
+	})
+}
+
 // findKey looks for "type base64" at the start, after the hosts, or after a
 // marker and the hosts.
 func findKey(fields []string) (at int, key ssh.PublicKey) {

@@ -37,7 +37,7 @@ func publicKey(t *testing.T) string {
 }
 
 func TestTarget(t *testing.T) {
-	key, first, second, jump := privateKey(t), publicKey(t), publicKey(t), publicKey(t)
+	key, first, second, jump := privateKey(t), publicKey(t), publicKey(t), "[one.example]:2200,two.example "+publicKey(t)
 	keys := Keys{
 		Host: "web.example.org", Port: 2222, HostKey: env.Lines{first, second},
 		Login: Login{

@@ -1,11 +1,13 @@
 package tf
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 
+	"fediversity.eu/slipway/internal/plaintext"
 	"fediversity.eu/slipway/methods/tofu"
 	"fediversity.eu/slipway/targets/task"
 )
@@ -49,7 +51,12 @@ func (v *verbTask) read(ctx context.Context, run *task.Run, engine *tofu.Engine,
 }
 
 func printJSON(to io.Writer, value any) error {
-	encoder := json.NewEncoder(to)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
+	if err := encoder.Encode(value); err != nil {
+		return err
+	}
+	_, err := to.Write(plaintext.JSON(text.Bytes()))
+	return err
 }

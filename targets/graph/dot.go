@@ -10,6 +10,7 @@ var tints = map[Tone]string{"": "#eef0f2", Good: "#e3f3e8", Bad: "#fde7e4", Caut
 
 // DOT writes the graph in the language of Graphviz (graphviz.org, "DOT Language").
 func (g Graph) DOT() []byte {
+	g = g.shown()
 	var b strings.Builder
 	b.WriteString("digraph " + quoted(g.Title) + " {\n")
 	b.WriteString("  graph [rankdir=LR, label=" + quoted(g.Title) + ", labelloc=t, fontname=\"sans-serif\"];\n")

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"fediversity.eu/slipway/internal/plaintext"
 	"fediversity.eu/slipway/targets/report"
 )
 
@@ -73,6 +74,21 @@ func (g *Graph) add(r *report.Record, several bool) {
 		n.Note += " · " + report.Duration(r.Ended.Sub(r.Started))
 	}
 	g.Nodes = append(g.Nodes, n)
+}
+
+// shown is the graph with texts that may stand in a drawing, whoever wrote the
+// record that they are from.
+func (g Graph) shown() Graph {
+	g.Title, g.Nodes = plaintext.Shown(g.Title), slices.Clone(g.Nodes)
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		n.Program, n.Label, n.Note = plaintext.Shown(n.Program), plaintext.Shown(n.Label), plaintext.Shown(n.Note)
+		n.Needs = slices.Clone(n.Needs)
+		for k, need := range n.Needs {
+			n.Needs[k] = plaintext.Shown(need)
+		}
+	}
+	return g
 }
 
 // needs lists what each node waits for, as indices: only what nothing else that it

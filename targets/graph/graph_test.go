@@ -57,6 +57,21 @@ func wellFormed(t *testing.T, document []byte) {
 	}
 }
 
+func TestADrawingIsWellFormedWhateverItsRecordHolds(t *testing.T) {
+	const hostile = "\x1b[2J\u202ex\u2028\xff\x00\ufffe\n"
+	r := reports.Combined(3)
+	r.Program, r.Outcome = hostile, hostile
+	r.Members[0].Machine, r.Members[1].Outcome, r.Members[1].Program = hostile, hostile, hostile
+	r.Members[2].Needs = []string{hostile}
+	g := Of(r)
+	picture, err := g.SVG()
+	assert.NilError(t, err)
+	wellFormed(t, picture)
+	for _, drawing := range [][]byte{picture, g.DOT()} {
+		assert.Assert(t, !bytes.ContainsAny(drawing, "\x1b\u202e\u2028\x00\ufffe"))
+	}
+}
+
 func TestOnlyLinesThatSayMore(t *testing.T) {
 	g := declared()
 	got := map[string][]string{}

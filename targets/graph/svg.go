@@ -58,6 +58,7 @@ func (g Graph) SVG() ([]byte, error) {
 }
 
 func (g Graph) picture() picture {
+	g = g.shown()
 	d := layout(g.needs())
 	p := picture{Title: g.Title, Words: g.words(), Radius: jointDot, Width: 2 * margin, Height: 2 * margin}
 	lefts, widths := make([]float64, len(d.columns)), make([]float64, len(d.columns))

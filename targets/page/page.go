@@ -42,8 +42,12 @@ func Write(path string, record *report.Record, redact func(string) string) error
 	return nil
 }
 
-// Render makes the page of a record as it is, with nothing taken out.
+// Render makes the page of a record, with no secret taken out.
 func Render(record *report.Record) ([]byte, error) {
+	record, err := record.Redacted(nil)
+	if err != nil {
+		return nil, err
+	}
 	v, err := newView(record)
 	if err != nil {
 		return nil, err

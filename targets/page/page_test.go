@@ -131,6 +131,15 @@ func TestTextOfOthersIsText(t *testing.T) {
 	}
 }
 
+func TestNothingOfOthersMovesAReader(t *testing.T) {
+	const hostile = "\x1b[2J\u202ex\u2028\xff\x00\ufffe"
+	r := reports.Combined(3)
+	r.Members[0].Outcome, r.Members[0].Error = hostile, &report.Problem{What: hostile, Hints: []string{hostile}}
+	text := rendered(t, r)
+	assert.Assert(t, !strings.ContainsAny(text, "\x1b\u202e\u2028\x00\ufffe"))
+	assert.Equal(t, r.Members[0].Outcome, hostile, "the record itself is left alone")
+}
+
 func TestHeadingsLeaveNoLevelOut(t *testing.T) {
 	for name, r := range map[string]*report.Record{"several": reports.Combined(3), "one": reports.Combined(3).Members[2]} {
 		t.Run(name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"fediversity.eu/slipway/effects"
 	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/internal/plaintext"
 	"fediversity.eu/slipway/internal/source"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
@@ -86,18 +87,20 @@ func (s *Session) open(to Streams) {
 	case s.keys.Progress == "auto" && to.Size != nil && !s.environment.DumbTerminal():
 		terminal := report.NewTerminal(to.Err, report.Screen{Size: to.Size, Colours: s.keys.NoColor == ""})
 		results := terminal.Results(to.Out)
-		out := redactor.Writer(results)
+		clean := plaintext.NewWriter(results)
+		out := redactor.Writer(clean)
 		sink, s.out, s.abandon = terminal, out, terminal.Abandon
 		s.close = func() {
 			terminal.Close()
-			_, _ = out.Flush(), results.Flush()
+			_, _, _ = out.Flush(), clean.Flush(), results.Flush()
 		}
 	default:
 		sink = report.Plain(to.Err)
 	}
 	if s.out == nil {
-		out := redactor.Writer(to.Out)
-		s.out, s.close = out, func() { _ = out.Flush() }
+		clean := plaintext.NewWriter(to.Out)
+		out := redactor.Writer(clean)
+		s.out, s.close = out, func() { _, _ = out.Flush(), clean.Flush() }
 	}
 	s.log = report.NewLog(report.Redacted(sink, redactor.String))
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"syscall"
+
+	"fediversity.eu/slipway/internal/plaintext"
 )
 
 // Code is the exit code of a run, the same from mage, from the binary and from
@@ -112,8 +114,8 @@ func Told(err error) bool {
 	return ok && exit.Told
 }
 
-// Error is the text of the error within.
-func (e *Exit) Error() string { return e.Err.Error() }
+// Error is the text of the error within, fit to be shown: Mage prints it as it is.
+func (e *Exit) Error() string { return plaintext.ShownLines(e.Err.Error()) }
 
 // Unwrap gives the error within.
 func (e *Exit) Unwrap() error { return e.Err }

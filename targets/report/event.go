@@ -2,7 +2,10 @@ package report
 
 import (
 	_ "embed" // the schema
+	"slices"
 	"time"
+
+	"fediversity.eu/slipway/internal/plaintext"
 )
 
 // EventSchema is the JSON Schema (draft 2020-12) of an Event, one line of what
@@ -71,4 +74,20 @@ func (e Event) unseen() bool {
 	case KindLine, KindProgress, KindRow:
 	}
 	return false
+}
+
+// shown is an event as a reader may have it. Every sink takes it first: what it
+// tells may come from outside, and one event is one line.
+func (e Event) shown() Event {
+	for _, text := range []*string{&e.Program, &e.Step, &e.Text, &e.Member, &e.Outcome} {
+		*text = plaintext.Shown(*text)
+	}
+	e.Members = slices.Clone(e.Members)
+	for i, member := range e.Members {
+		e.Members[i] = plaintext.Shown(member)
+	}
+	if e.Kind == KindLine && e.Text == "" {
+		e.Text = " " // an empty line stays an event with a text
+	}
+	return e
 }

@@ -1,12 +1,11 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"strings"
-	"sync"
 	"time"
+
+	"fediversity.eu/slipway/internal/plaintext"
 )
 
 // Log takes the events of one program and hands them to the sink that all
@@ -30,7 +29,10 @@ type redacted struct {
 }
 
 func (r redacted) Take(e Event) {
-	e.Text, e.Step = r.redact(e.Text), r.redact(e.Step)
+	for _, text := range []*string{&e.Text, &e.Step} {
+		// Twice: a secret with colours in it is one when they are gone.
+		*text = r.redact(plaintext.Line(r.redact(*text)))
+	}
 	r.sink.Take(e)
 }
 
@@ -73,7 +75,7 @@ func (l *Log) End(o Outcome) {
 
 // Row says in one line of an aggregate's table how a member ended.
 func (l *Log) Row(member string, o Outcome, text string) {
-	l.take(o.event(Event{Kind: KindRow, Member: member, Text: cleaned(text)}))
+	l.take(o.event(Event{Kind: KindRow, Member: member, Text: text}))
 }
 
 // Outcome is how a program ended.
@@ -106,7 +108,7 @@ func (l *Log) measure(name string) func() {
 func (l *Log) say(level Level, text string) {
 	more := false
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		l.take(Event{Kind: KindLine, Level: level, Text: cleaned(strings.TrimRight(line, "\n")), More: more})
+		l.take(Event{Kind: KindLine, Level: level, Text: strings.TrimRight(line, "\r\n"), More: more})
 		more = true
 	}
 }
@@ -117,74 +119,4 @@ func (l *Log) take(e Event) {
 	}
 	e.Time, e.Program, e.Step = time.Now(), l.program, l.step
 	l.sink.Take(e)
-}
-
-// Lines gives a writer whose lines become events of level output: whole lines
-// only, however they are written. Close hands on a last line without an end.
-func (l *Log) Lines() io.WriteCloser { return &lines{log: l} }
-
-type lines struct {
-	mu  sync.Mutex
-	log *Log
-	buf []byte
-}
-
-// longestLine bounds what a line without an end may hold.
-const longestLine = 64 << 10
-
-func (w *lines) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.buf = append(w.buf, p...)
-	for {
-		end := bytes.IndexByte(w.buf, '\n')
-		if end < 0 && len(w.buf) < longestLine {
-			return len(p), nil
-		}
-		if end < 0 {
-			end = len(w.buf)
-		}
-		w.emit(w.buf[:end])
-		w.buf = w.buf[min(end+1, len(w.buf)):]
-	}
-}
-
-func (w *lines) Close() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.buf) > 0 {
-		w.emit(w.buf)
-		w.buf = nil
-	}
-	return nil
-}
-
-// emit drops what a progress bar overwrote and makes the rest printable.
-func (w *lines) emit(line []byte) {
-	line = bytes.TrimRight(line, "\r")
-	if i := bytes.LastIndexByte(line, '\r'); i >= 0 {
-		line = line[i+1:]
-	}
-	w.log.take(Event{Kind: KindLine, Level: Output, Text: cleaned(string(line))})
-}
-
-// cleaned is a line that harms no terminal. An empty one stays an event with a
-// text.
-func cleaned(line string) string {
-	text := strings.Map(printable, strings.ToValidUTF8(line, "\uFFFD"))
-	if text == "" {
-		return " "
-	}
-	return text
-}
-
-// printable drops what could move the cursor of whoever reads the log.
-func printable(r rune) rune {
-	if r == '\t' {
-		return r
-	}
-	if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
-		return -1
-	}
-	return r
 }

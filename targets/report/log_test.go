@@ -12,7 +12,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// kept is a sink that keeps events.
+// kept is a sink that keeps events as a reader may have them.
 type kept struct {
 	mu     sync.Mutex
 	events []Event
@@ -21,7 +21,7 @@ type kept struct {
 func (k *kept) Take(e Event) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.events = append(k.events, e)
+	k.events = append(k.events, e.shown())
 }
 
 func (k *kept) texts() []string {
@@ -96,7 +96,7 @@ func TestLines(t *testing.T) {
 		{"a progress bar that ends in a return", []string{"10 %\r100 %\r\n"}, []string{"100 %"}},
 		{"a letter split between writes", []string{"gr\xc3", "\xbcn\n"}, []string{"grün"}},
 		{"bytes that are not UTF-8", []string{"a\xffb\xfe\n"}, []string{"a\uFFFDb\uFFFD"}},
-		{"control characters are dropped", []string{"\a\x1b[31mred\x1b[0m\x7f\u009b2J\x00\n"}, []string{"[31mred[0m2J"}},
+		{"control characters are dropped", []string{"\a\x1b[31mred\x1b[0m\x7f\u009b2J\x00\n"}, []string{"red"}},
 		{"a tab stays", []string{"a\tb\n"}, []string{"a\tb"}},
 		{"nothing but control characters", []string{"\x1b\x1b\n"}, []string{" "}},
 	} {
@@ -118,16 +118,21 @@ func TestLines(t *testing.T) {
 	}
 }
 
-func TestLineWithoutEndIsHandedOnInPieces(t *testing.T) {
+func TestALineWithoutEndIsShownByBothItsEnds(t *testing.T) {
 	sink := &kept{}
-	lines := NewLog(sink).Lines()
-	const size = 3*longestLine + 1000
-	for range size / 100 {
-		_, _ = io.WriteString(lines, strings.Repeat("x", 100))
+	writer := NewLog(sink).Lines()
+	_, _ = io.WriteString(writer, "begins, ")
+	for range 1000 {
+		_, _ = io.WriteString(writer, strings.Repeat("x", 1000))
+		held := writer.(*lines)
+		assert.Assert(t, cap(held.buf)+cap(held.head) < 4*longestLine)
 	}
-	assert.Assert(t, len(sink.texts()) > 1, "it must not be kept to the end")
-	assert.NilError(t, lines.Close())
-	assert.Equal(t, len(strings.Join(sink.texts(), "")), size/100*100, "no byte is lost")
+	_, _ = io.WriteString(writer, ", ends\nnext")
+	assert.NilError(t, writer.Close())
+	texts := sink.texts()
+	assert.Assert(t, cmp.Len(texts, 2))
+	assert.Assert(t, cmp.Regexp(`^begins, x+… \(\d+ bytes cut\) …x+, ends$`, texts[0]))
+	assert.Equal(t, texts[1], "next")
 }
 
 func TestLinesOfSeveralWritersStayWhole(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fediversity.eu/slipway/internal/durable"
+	"fediversity.eu/slipway/internal/plaintext"
 )
 
 // RecordSchema is the JSON Schema (draft 2020-12) of a Record.
@@ -251,8 +252,8 @@ func (r *Record) judged() bool {
 		slices.ContainsFunc(r.Members, (*Record).judged)
 }
 
-// Write puts the record at path, whole or not at all, with what redact takes out
-// of its text; nil takes nothing out.
+// Write puts the record at path, whole or not at all, fit to be shown and with what
+// redact takes out of its text; nil takes nothing out.
 func (r *Record) Write(path string, redact func(string) string) error {
 	text, err := r.document(redact)
 	if err == nil {
@@ -282,10 +283,16 @@ func (r *Record) document(redact func(string) string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if redact != nil {
-		text = redactStrings(text, redact)
+	return append(redactStrings(text, shown(redact)), '\n'), nil
+}
+
+// shown is what a text of a record becomes: without secrets, and fit for whoever
+// reads it, wherever it came from.
+func shown(redact func(string) string) func(string) string {
+	if redact == nil {
+		return plaintext.ShownLines
 	}
-	return append(text, '\n'), nil
+	return func(text string) string { return plaintext.ShownLines(redact(plaintext.Lines(redact(text)))) }
 }
 
 // ReadRecord reads a record that a run wrote.

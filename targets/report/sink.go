@@ -49,6 +49,7 @@ type plain struct {
 func (p *plain) Take(e Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	e = e.shown()
 	if e.unseen() || (e.Kind == KindProgress && !p.pace.due(e, false)) {
 		return
 	}
@@ -70,6 +71,7 @@ type jsonSink struct {
 func (j *jsonSink) Take(e Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	e = e.shown()
 	complete := e.Total > 0 && e.Done >= e.Total
 	if e.Kind == KindProgress && !j.pace.due(e, true) && !complete {
 		return

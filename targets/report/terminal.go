@@ -51,6 +51,7 @@ func NewTerminal(w io.Writer, screen Screen) *Terminal {
 func (t *Terminal) Take(e Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	e = e.shown()
 	t.board.take(e)
 	if e.Kind != KindProgress && !e.unseen() {
 		t.pending = append(t.pending, t.said(e))

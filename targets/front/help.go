@@ -212,5 +212,12 @@ programs:
 		}
 		fmt.Fprintf(&b, "%-40s %s\n", registry.Usage(p), p.Description)
 	}
+	if b.Len() == 0 && len(words) > 0 {
+		explain(plainly(), &report.Fault{
+			Code: report.Usage, What: "list programs", Why: fmt.Errorf("no program's name holds %s", strings.Join(words, " and ")),
+			Hint: "slipway list shows every program",
+		})
+		return report.Usage
+	}
 	return answer(to, []byte(b.String()))
 }

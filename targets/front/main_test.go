@@ -133,7 +133,7 @@ func TestMainOfABinary(t *testing.T) {
 		{"all programs", []string{"slipway", "list"}, nil, 0, listed, nil},
 		{"programs that hold a word", []string{"slipway", "list", "web-apply"}, nil, 0, "=hosting-provider-ssh-web-apply           deploys hosting-provider's web by ssh: a machine\n", nil},
 		{"programs that hold every word", []string{"slipway", "list", "refuse", "db"}, nil, 0, "=hosting-provider-ssh-db-refuse           refuses hosting-provider's db by ssh: a machine\n", nil},
-		{"programs that hold no such word", []string{"slipway", "list", "cat"}, nil, 0, "=", nil},
+		{"programs that hold no such word", []string{"slipway", "list", "cat"}, nil, 2, "=", []string{"no program's name holds cat"}},
 
 		{"help of a program", []string{"slipway", "help", "hosting-provider-ssh-db"}, nil, 0, "hosting-provider-ssh-db-apply (mage hostingProvider:sshDbApply)\ndeploys", nil},
 		{"help of a program after it", []string{"slipway", "hosting-provider-ssh-db", "--help"}, nil, 0, "\n  FAKE_HOST\n      name or address of the machine\n      (host name, IPv4 or IPv6 address; required)\n", nil},

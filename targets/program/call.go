@@ -92,10 +92,11 @@ func (r *Registry) Resolve(calls ...Call) error {
 func (r *Registry) resolve(calls []Call) ([]called, error) {
 	found := make([]called, 0, len(calls))
 	var unknown, misused []error
+	var words []string // of unknown names
 	for _, call := range calls {
 		p, ok := r.Find(call.Name)
 		if !ok {
-			unknown = append(unknown, r.unknown(call.Name))
+			unknown, words = append(unknown, r.unknown(call.Name)), append(words, call.Name)
 			continue
 		}
 		if err := r.checkArguments(p, call); err != nil {
@@ -107,20 +108,15 @@ func (r *Registry) resolve(calls []Call) ([]called, error) {
 		fault := &report.Fault{
 			Code: report.Usage, What: "look up the programs", Why: err, Hint: "slipway list shows every program",
 		}
+		if near := r.holding(strings.Split(strings.Join(words, "-"), "-")); len(words) > 1 && len(near) > 0 {
+			fault.Hint = "a program's name is one word, such as " + strings.Join(near, ", ")
+		}
 		if len(unknown) == 0 {
 			fault.What, fault.Hint = "read the command line", "slipway help NAME shows what a program reads"
 		}
 		return nil, fault
 	}
 	return found, nil
-}
-
-func (r *Registry) unknown(name string) error {
-	text := fmt.Sprintf("unknown program %q", name)
-	if near := r.Close(name); len(near) > 0 {
-		text += "; close are " + strings.Join(near, ", ")
-	}
-	return errors.New(text)
 }
 
 func (r *Registry) checkArguments(p Program, call Call) error {

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods"
+	"fediversity.eu/slipway/targets/report"
 )
 
 // hyphens is a registry in which every kind of name has hyphens, and some begin
@@ -194,6 +196,40 @@ func BenchmarkFind(b *testing.B) {
 				if _, ok := r.Find(name); !ok {
 					b.Fatal("not found")
 				}
+			}
+		})
+	}
+}
+
+// TestUnknownNamesAreAnsweredWithWhatWasMeant takes what people type who come from
+// other tools.
+func TestUnknownNamesAreAnsweredWithWhatWasMeant(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		calls []Call
+		says  []string
+	}{
+		{
+			"a verb of another tool", []Call{{Name: "hosting-provider-tf-incus-gateway-switch"}},
+			[]string{`"hosting-provider-tf-incus-gateway-switch"; the verbs of hosting-provider-tf-incus-gateway are apply, force-unlock, state-list`},
+		},
+		{"a slip in a verb", []Call{{Name: "hosting-tf-gateway-destory"}}, []string{"close are hosting-tf-gateway-destroy"}},
+		{"no group and no method", []Call{{Name: "incus-db-apply"}}, []string{"close are hosting-provider-tf-incus-db-apply"}},
+		{
+			"a verb and a machine", []Call{{Name: "force-unlock"}, {Name: "gateway"}},
+			[]string{"a program's name is one word, such as hosting-provider-tf-incus-gateway-force-unlock"},
+		},
+		{"an option", []Call{{Name: "hosting-tf-gateway"}, {Name: "--dry-run"}}, []string{`unknown option "--dry-run"; programs have none`, "plan is the verb"}},
+		{"nothing like it", []Call{{Name: "utterly-different-from-everything-else-here"}}, []string{`unknown program "utterly`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := hyphens(t).Resolve(c.calls...)
+			said := fmt.Sprintf("%v", err)
+			if fault, ok := errors.AsType[*report.Fault](err); ok {
+				said += " " + fault.Hint
+			}
+			for _, text := range c.says {
+				assert.Check(t, cmp.Contains(said, text))
 			}
 		})
 	}

@@ -3,14 +3,15 @@ package deploy
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/task"
 )
 
-// generations lists what a machine could go back to: number, toplevel, and
-// whether it is the profile's and whether it runs.
+// generations lists what a machine could go back to: number, toplevel, when it was
+// made, and whether it is the profile's and whether it runs.
 type generations struct{ reach Reach }
 
 // Generations makes the task that lists what a machine could go back to.
@@ -42,6 +43,9 @@ func (g *generations) run(ctx context.Context, run *task.Run) error {
 	}
 	for _, generation := range list {
 		marks := ""
+		if !generation.Made.IsZero() {
+			marks += " " + generation.Made.Format(time.RFC3339)
+		}
 		if generation.Current {
 			marks += " default"
 		}

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"fediversity.eu/slipway/methods/remote"
 )
@@ -13,12 +15,13 @@ import (
 type Generation struct {
 	Number   int
 	Toplevel string
-	Current  bool // the profile points to it
+	Current  bool      // the profile points to it
+	Made     time.Time // when its link was; zero where the machine does not say
 }
 
 const generationsScript = `
 for link in ` + systemProfile + `-*-link; do
-  [ -L "$link" ] && printf '%s %s\n' "${link##*/}" "$(readlink "$link")"
+  [ -L "$link" ] && printf '%s %s %s\n' "${link##*/}" "$(readlink "$link")" "$(stat -c %Y "$link")"
 done; :`
 
 // Generations lists the machine's system profile, oldest first.
@@ -33,10 +36,17 @@ func Generations(ctx context.Context, conn *remote.Conn, m Machine) ([]Generatio
 func parseGenerations(text string, current int) []Generation {
 	var list []Generation
 	for line := range strings.Lines(text) {
-		link, toplevel, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if n := generationOf(link); n > 0 {
-			list = append(list, Generation{Number: n, Toplevel: toplevel, Current: n == current})
+		link, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		toplevel, made, _ := strings.Cut(rest, " ")
+		n := generationOf(link)
+		if n <= 0 {
+			continue
 		}
+		g := Generation{Number: n, Toplevel: toplevel, Current: n == current}
+		if seconds, err := strconv.ParseInt(made, 10, 64); err == nil {
+			g.Made = time.Unix(seconds, 0).UTC()
+		}
+		list = append(list, g)
 	}
 	sortGenerations(list)
 	return list

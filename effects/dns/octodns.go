@@ -1,7 +1,6 @@
 package dns
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +13,7 @@ import (
 
 	mdns "github.com/miekg/dns"
 
+	"fediversity.eu/slipway/internal/bounded"
 	"fediversity.eu/slipway/targets/report"
 )
 
@@ -125,10 +125,14 @@ func content(z zone) map[string][]map[string]any {
 // run runs one of OctoDNS's commands and gives what it said.
 func (w *workspace) run(ctx context.Context, name string, args ...string) (string, error) {
 	command := w.commands.command(name, append([]string{"--config-file", w.path("config.json")}, args...)...)
-	var said bytes.Buffer
-	command.Dir, command.Env, command.Stdout, command.Stderr = w.dir, w.env, &said, &said
+	command.Dir, command.Env = w.dir, w.env
 	limited, cancel := context.WithTimeout(ctx, w.limit)
 	defer cancel()
+	limited, stop := context.WithCancelCause(limited)
+	defer stop(nil)
+	const most = 64 << 20
+	said := bounded.Buffer{Limit: most, Full: stop}
+	command.Stdout, command.Stderr = &said, &said
 	err := command.Run(limited)
 	for line := range warnings(said.String()) {
 		w.log.Warnf("%s", line)
@@ -138,6 +142,8 @@ func (w *workspace) run(ctx context.Context, name string, args ...string) (strin
 		return said.String(), nil
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
+	case errors.Is(limited.Err(), context.Canceled):
+		return "", report.Fail("run octodns-"+name, context.Cause(limited), "")
 	case limited.Err() != nil:
 		return "", &report.Fault{
 			Code: report.Unknown, What: "talk to the server of the zones", Why: fmt.Errorf("octodns-%s took longer than %s", name, w.limit),

@@ -9,7 +9,6 @@
 package child
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -20,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"fediversity.eu/slipway/internal/bounded"
 	"fediversity.eu/slipway/internal/tail"
 )
 
@@ -101,10 +101,16 @@ func (c Command) Run(ctx context.Context) error {
 	return c.failed(started, &words, code, err, stopped)
 }
 
-// Output runs the child and returns what it wrote to its standard output. What
+// outputLimit is far above what any program that we read writes: a closure, a state.
+const outputLimit = 256 << 20
+
+// Output runs the child and returns what it wrote to its standard output. One that
+// writes without end is stopped. What
 // was written before a failure is returned together with the error.
 func (c Command) Output(ctx context.Context) ([]byte, error) {
-	var out bytes.Buffer
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	out := bounded.Buffer{Limit: outputLimit, Full: cancel}
 	c.Stdout = &out
 	err := c.Run(ctx)
 	return out.Bytes(), err
@@ -192,7 +198,7 @@ func (c Command) handOn(ended context.Context, pid int) {
 func (c Command) failed(started time.Time, words *tail.Tail, code int, err, stopped error) *Error {
 	return &Error{
 		Argv: append([]string{c.Path}, c.Args...), Dir: c.Dir, ExitCode: code,
-		Duration: time.Since(started), Stderr: words.String(), Stopped: stopped, Err: err,
+		Duration: time.Since(started), Stderr: words.String(), Said: words.All(), Stopped: stopped, Err: err,
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"fediversity.eu/slipway/internal/bounded"
 )
 
 // script is a command that runs a piece of shell.
@@ -94,6 +96,23 @@ func TestOutputBeforeAFailureIsKept(t *testing.T) {
 	out, err := script("echo half; exit 3").Output(t.Context())
 	assert.Equal(t, string(out), "half\n")
 	assert.Equal(t, failure(t, err).ExitCode, 3)
+}
+
+func TestOutputWithoutEndIsStopped(t *testing.T) {
+	out, err := script("yes; echo never >&2").Output(t.Context())
+	assert.Equal(t, len(out), outputLimit)
+	assert.ErrorContains(t, err, "it wrote more than 256 MiB, and the rest was cut")
+	var full *bounded.Error
+	assert.Assert(t, errors.As(err, &full))
+}
+
+func TestKilledByAnother(t *testing.T) {
+	for how, want := range map[string]bool{"kill -KILL $$": true, "exit 137": true, "kill -TERM $$": false, "exit 1": false} {
+		assert.Equal(t, Killed(script(how).Run(t.Context())), want, how)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	assert.Assert(t, !Killed(script("sleep 60").Run(ctx)), "by us")
 }
 
 func TestFailingWriterEndsNothing(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"syscall"
 	"time"
 )
 
@@ -13,7 +14,8 @@ type Error struct {
 	Dir      string
 	ExitCode int // -1 when it did not start or was ended by a signal
 	Duration time.Duration
-	Stderr   string // its last lines
+	Stderr   string // its last lines, and those before them that name an error
+	Said     string // all of its errors that was kept, which is more than is shown
 	Stopped  error  // why we asked it to stop, nil when we did not
 	Err      error
 }
@@ -41,3 +43,24 @@ func (e *Error) Unwrap() []error {
 
 // NotFound tells whether the program itself is missing.
 func (e *Error) NotFound() bool { return errors.Is(e.Err, exec.ErrNotFound) }
+
+// Killed tells whether somebody else than we killed the child (SIGKILL). On Linux
+// that is how the kernel ends a process when memory runs out. A shell, or another
+// program that stands for the child, gives 137 then.
+func (e *Error) Killed() bool {
+	if e.Stopped != nil {
+		return false
+	}
+	const byProxy = 128 + int(syscall.SIGKILL)
+	if exit, ok := errors.AsType[*exec.ExitError](e.Err); ok {
+		status, ok := exit.Sys().(syscall.WaitStatus)
+		return ok && status.Signaled() && status.Signal() == syscall.SIGKILL || e.ExitCode == byProxy
+	}
+	return e.ExitCode == byProxy
+}
+
+// Killed finds a child that was killed in an error.
+func Killed(err error) bool {
+	failure, ok := errors.AsType[*Error](err)
+	return ok && failure.Killed()
+}

@@ -33,12 +33,14 @@ func TestErrorTellsHowTheChildEnded(t *testing.T) {
 	}
 }
 
-func TestErrorKeepsTheLastTwentyLines(t *testing.T) {
+func TestErrorShowsTheLastTwentyLines(t *testing.T) {
 	err := script(`i=0; while [ $i -lt 50 ]; do i=$((i+1)); echo "line $i" >&2; done; exit 1`).Run(t.Context())
 	lines := strings.Split(failure(t, err).Stderr, "\n")
-	assert.Equal(t, len(lines), 20)
-	assert.Equal(t, lines[0], "line 31")
-	assert.Equal(t, lines[19], "line 50")
+	assert.Equal(t, len(lines), 21)
+	assert.Equal(t, lines[0], "… (30 lines cut)")
+	assert.Equal(t, lines[1], "line 31")
+	assert.Equal(t, lines[20], "line 50")
+	assert.Assert(t, strings.HasPrefix(failure(t, err).Said, "line 1\nline 2\n"))
 }
 
 func TestErrorRepeatsNoArguments(t *testing.T) {

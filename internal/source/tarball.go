@@ -90,38 +90,3 @@ func (s *Shelf) prefetch(ctx context.Context, a Address) (string, error) {
 	}
 	return lines[1], nil
 }
-
-// failed says in a line why a program could not fetch a source.
-func failed(ctx context.Context, err error, who, hint string) error {
-	failure, ok := errors.AsType[*child.Error](err)
-	switch {
-	case ctx.Err() != nil || !ok:
-		return err
-	case failure.NotFound():
-		return &refusal{fmt.Errorf("%s is not installed", who), hint + "; mage setup installs it"}
-	}
-	return &refusal{fmt.Errorf("%s could not fetch it: %s", who, reason(failure.Stderr)), "nothing was started; " + hint}
-}
-
-// reason is the last error of Nix or git, with what was said before it: of a server
-// that can't be reached, git itself says only that, and ssh why.
-func reason(stderr string) string {
-	var why string
-	var before []string
-	for line := range strings.Lines(stderr) {
-		switch line = strings.TrimSpace(line); {
-		case strings.HasPrefix(line, "error:") || strings.HasPrefix(line, "fatal:"):
-			why = line
-		case why == "" && line != "" && !strings.HasPrefix(line, "warning:") && !strings.HasPrefix(line, "path is "):
-			before = append(before, line)
-		}
-	}
-	said := strings.Join(before, "; ")
-	switch {
-	case why == "":
-		return said
-	case said == "":
-		return why
-	}
-	return why + " (" + said + ")"
-}

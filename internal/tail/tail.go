@@ -1,37 +1,84 @@
-// Package tail keeps the end of what a program says: its last words, when it
-// failed.
+// Package tail keeps of what a program says what tells why it failed: its last
+// words, and before them the lines that name an error.
 package tail
 
 import (
 	"bytes"
+	"fmt"
+	"regexp"
 	"strings"
 )
 
-// Lines is how many lines a tail keeps.
+// Lines is how many of the last lines a tail shows, and at most how many before
+// them that name an error.
 const Lines = 20
 
-// limit bounds a line that never ends.
+// limit bounds what is kept of the beginning, and of the end.
 const limit = 32 << 10
 
-// Tail keeps the last lines that were written to it. Its memory is bounded, and
-// its Write never fails.
-type Tail struct{ buf []byte }
+// Tail keeps the beginning and the end of what is written to it. Its memory is
+// bounded, and its Write never fails.
+type Tail struct {
+	head []byte
+	buf  []byte
+	cut  int // how many bytes are gone between them
+}
 
 // Write adds to the end.
 func (t *Tail) Write(p []byte) (int, error) {
-	t.buf = append(t.buf, p[max(0, len(p)-limit):]...)
+	room := min(limit-len(t.head), len(p))
+	t.head = append(t.head, p[:room]...)
+	rest := p[room:]
+	keep := rest[max(0, len(rest)-limit):]
+	t.cut += len(rest) - len(keep)
+	t.buf = append(t.buf, keep...)
 	if extra := len(t.buf) - limit; extra > limit {
+		t.cut += extra
 		t.buf = append([]byte(nil), t.buf[extra:]...)
 	}
 	return len(p), nil
 }
 
-// String gives the last lines, without white space around them and as UTF-8.
-func (t *Tail) String() string { return Of(t.buf) }
+// All gives everything that was kept, as UTF-8; what is gone between says so.
+func (t *Tail) All() string {
+	text := append([]byte{}, t.head...)
+	if t.cut > 0 {
+		text = fmt.Appendf(text, "… (%d bytes cut) …", t.cut)
+	}
+	return strings.ToValidUTF8(string(append(text, t.buf...)), "\uFFFD")
+}
 
-// Of gives the last lines of a text, as String does.
+// String gives what tells why the program failed, as Of does.
+func (t *Tail) String() string { return Of([]byte(t.All())) }
+
+// decisive is how lines begin that name an error.
+var decisive = regexp.MustCompile(`^[\s|>]*(?i:[\w.-]+: )?(?i:(?:fatal|critical)? ?error|fatal|panic|caused by)(?:\[\w*\])?:.*\S`)
+
+// Of gives the last lines of a text and the lines before them that name an error,
+// without white space around them and as UTF-8. Lines that are left out are counted.
 func Of(text []byte) string {
-	lines := bytes.Split(bytes.TrimSpace(text[max(0, len(text)-limit):]), []byte("\n"))
-	lines = lines[max(0, len(lines)-Lines):]
-	return strings.ToValidUTF8(string(bytes.Join(lines, []byte("\n"))), "\uFFFD")
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	last := max(0, len(lines)-Lines)
+	var kept [][]byte
+	named, left := 0, 0
+	leave := func() {
+		if left > 0 {
+			kept = append(kept, fmt.Appendf(nil, "… (%d lines cut)", left))
+		}
+		left = 0
+	}
+	for i, line := range lines {
+		switch {
+		case i >= last:
+			leave()
+			kept = append(kept, line)
+		case named < Lines && decisive.Match(line):
+			leave()
+			named++
+			kept = append(kept, line)
+		default:
+			left++
+		}
+	}
+	return strings.ToValidUTF8(string(bytes.Join(kept, []byte("\n"))), "\uFFFD")
 }

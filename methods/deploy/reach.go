@@ -1,10 +1,10 @@
 package deploy
 
 import (
-	"bytes"
 	"context"
 	"errors"
 
+	"fediversity.eu/slipway/internal/bounded"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/methods/nixos"
 	"fediversity.eu/slipway/methods/remote"
@@ -76,7 +76,7 @@ func (r Reach) connect(ctx context.Context, run *task.Run, reached Reached) (*re
 type asRoot struct{ conn *remote.Conn }
 
 func (h asRoot) Output(ctx context.Context, script string, args ...string) ([]byte, error) {
-	var out bytes.Buffer
+	out := bounded.Buffer{Limit: remote.OutputLimit}
 	err := h.conn.Run(ctx, remote.Command{Script: script, Args: args, Stdout: &out, Root: true})
 	return out.Bytes(), err
 }

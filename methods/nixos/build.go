@@ -50,9 +50,12 @@ func buildError(ctx context.Context, err error) error {
 	if ctx.Err() != nil || !errors.As(err, &failure) {
 		return err
 	}
+	if failure.Killed() {
+		return killedError("build the system", err)
+	}
 	hint := "nix-store --read-log DERIVATION shows the whole log; nothing was changed on any machine"
-	if strings.Contains(failure.Stderr, "No space left on device") {
+	if strings.Contains(failure.Said, "No space left on device") {
 		hint = "the disk of this host is full: nix-collect-garbage frees what nothing uses"
 	}
-	return report.Refuse("build the system", errors.New(buildFailure(failure.Stderr)), hint)
+	return report.Refuse("build the system", errors.New(buildFailure(failure.Said)), hint)
 }

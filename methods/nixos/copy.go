@@ -1,7 +1,6 @@
 package nixos
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"fediversity.eu/slipway/internal/bounded"
 	"fediversity.eu/slipway/internal/tail"
 	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/targets/report"
@@ -74,7 +74,7 @@ func list(paths []Path) io.Reader {
 }
 
 func askMissing(ctx context.Context, conn *remote.Conn, closure []Path) ([]Path, error) {
-	var out bytes.Buffer
+	out := bounded.Buffer{Limit: remote.OutputLimit}
 	ask := remote.Command{Script: missingScript, Stdin: list(closure), Stdout: &out}
 	if err := step(ctx, conn, "ask for missing paths", storeLimit, ask); err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package nixos
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fediversity.eu/slipway/internal/bounded"
 	"fediversity.eu/slipway/methods/remote"
 )
 
@@ -22,7 +22,7 @@ printf '%s\n' "$paths" | xargs nix-store --query --size`
 
 // RemoteClosure lists a closure that a machine has, with its sizes.
 func RemoteClosure(ctx context.Context, conn *remote.Conn, toplevel string) ([]Path, error) {
-	var out bytes.Buffer
+	out := bounded.Buffer{Limit: remote.OutputLimit}
 	err := step(ctx, conn, "query the closure on the machine", storeLimit, remote.Command{Script: remoteClosureScript, Args: []string{toplevel}, Stdout: &out})
 	if err != nil {
 		return nil, err

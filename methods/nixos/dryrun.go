@@ -1,12 +1,12 @@
 package nixos
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 
+	"fediversity.eu/slipway/internal/bounded"
 	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/targets/report"
 )
@@ -31,7 +31,7 @@ done; :`
 // DryRun asks a system that the machine has what a switch to it would do.
 func DryRun(ctx context.Context, conn *remote.Conn, toplevel string) (Effect, error) {
 	const what = "ask what the switch would do"
-	var said bytes.Buffer
+	said := bounded.Buffer{Limit: remote.OutputLimit}
 	err := step(ctx, conn, what, checkLimit, remote.Command{Script: dryScript, Args: []string{toplevel}, Stdout: &said})
 	if exit, ok := errors.AsType[*remote.ExitError](err); ok {
 		if exit.Status == int(lockHeld) {

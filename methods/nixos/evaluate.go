@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/internal/child"
 	"fediversity.eu/slipway/internal/durable"
 	"fediversity.eu/slipway/targets/report"
 )
@@ -135,8 +136,11 @@ func (t *Tool) instantiate(ctx context.Context, s System, dir string) error {
 	if ctx.Err() != nil {
 		return err
 	}
+	if child.Killed(err) {
+		return killedError("evaluate "+s.Deployment, err)
+	}
 	return report.Refuse("evaluate "+s.Deployment,
-		evaluationError(err, map[string]string{s.Source.Dir: "", s.Nixpkgs: "nixpkgs/", dir: ""}),
+		evaluationError(err, map[string]string{s.Source.Dir: "", s.Nixpkgs: "nixpkgs/", dir: "slipway/"}),
 		"modules come from "+s.Source.Name+"; nothing was built or changed")
 }
 

@@ -41,7 +41,7 @@ value InvocationID
 [ -n "$value" ] || exit 0
 journalctl --sync 2>/dev/null
 set -- "_SYSTEMD_INVOCATION_ID=$value" ${2:+--after-cursor="$2"}
-exec journalctl --quiet --output=json --output-fields=MESSAGE "$@"`
+journalctl -qa --output=json --output-fields=MESSAGE "$@" | head -c 33554432 # the next look goes on`
 
 // Follow waits until the unit of a switch has ended and passes on what it says.
 // A connection that is lost is only a look missed: Follow makes a new one for
@@ -55,6 +55,7 @@ func Follow(ctx context.Context, conn *remote.Conn, s Switch, limit time.Duratio
 	cursor, lost := "", false
 	unit := s.Unit
 	w := wait.For{What: "the switch to end (unit " + unit + ")", Limit: limit, Try: lookLimit, Interval: 100 * time.Millisecond}
+	whole := ctx
 	err := w.Until(ctx, func(ctx context.Context) error {
 		if lost {
 			again, err := conn.Reconnect(ctx)
@@ -69,7 +70,9 @@ func Follow(ctx context.Context, conn *remote.Conn, s Switch, limit time.Duratio
 		var exit *remote.ExitError
 		if err != nil && !errors.As(err, &exit) {
 			lost = true
-			log.Warnf("connection lost; the switch goes on without it")
+			if whole.Err() == nil { // we were not told to stop
+				log.Warnf("connection lost; the switch goes on without it")
+			}
 			return err
 		}
 		seen := parseFollowed(string(out))

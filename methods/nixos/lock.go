@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"fediversity.eu/slipway/internal/plaintext"
 	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/targets/report"
 )
@@ -118,7 +119,8 @@ func (f *firstLine) Write(p []byte) (int, error) {
 	defer f.mu.Unlock()
 	if !f.done {
 		f.buf = append(f.buf, p...)
-		if strings.ContainsRune(string(f.buf), '\n') {
+		f.buf = f.buf[:min(len(f.buf), plaintext.LineLimit)]
+		if strings.ContainsRune(string(f.buf), '\n') || len(f.buf) == plaintext.LineLimit {
 			f.done = true
 			close(f.got)
 		}
@@ -130,5 +132,5 @@ func (f *firstLine) text() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	line, _, _ := strings.Cut(string(f.buf), "\n")
-	return line
+	return plaintext.Line(line)
 }

@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/internal/plaintext"
 	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/targets/report"
 )
@@ -70,9 +71,77 @@ func TestLastError(t *testing.T) {
 	}
 }
 
+// argument226 is an error of a module's argument, behind more than twenty lines.
+var argument226 = `error:
+       … while calling the 'head' builtin
+         at /srv/nixpkgs/lib/attrsets.nix:1696:13:
+         1696|             head values
+             |             ^
+
+       … while evaluating the option ` + "`system.build.toplevel'" + `:
+
+       … while calling 'warnIf'
+         at /srv/nixpkgs/lib/trivial.nix:1:1:
+            1| x
+
+       … while evaluating the module argument ` + "`secrets' in \"/srv/modules/web.nix\"" + `:
+
+       … while calling anonymous lambda
+         at /srv/modules/lib/site.nix:3:4:
+            2| {
+
+       … in the right operand of the update (//) operator
+         at /srv/nixpkgs/lib/modules.nix:1:1:
+` + strings.Repeat("            1| x\n", 25) + `
+       error: attribute 'secrets' missing
+       error: is a line of this message too
+       at /srv/nixpkgs/lib/modules.nix:670:28:
+` + strings.Repeat("          669| x\n", 25)
+
+func TestWhatNamesTheUsersPartStaysOfALongError(t *testing.T) {
+	text := evaluationError(failed(argument226), map[string]string{"/srv/modules": "", "/srv/nixpkgs": "nixpkgs/"}).Error()
+	for _, want := range []string{
+		"error: attribute 'secrets' missing\nerror: is a line of this message too\nat nixpkgs/lib/modules.nix:670:28:",
+		"… while evaluating the option `system.build.toplevel':\n", "… while evaluating the module argument `secrets' in \"web.nix\":",
+		"… while calling anonymous lambda at lib/site.nix:3:4",
+	} {
+		assert.Assert(t, cmp.Contains(text, want))
+	}
+	assert.Assert(t, strings.HasPrefix(text, "error: attribute"), text)
+	for _, unwanted := range []string{"head", "warnIf", "update (//)"} {
+		assert.Assert(t, !strings.Contains(text, unwanted), text)
+	}
+}
+
+func TestWhoIsKilledHasRefusedNothing(t *testing.T) {
+	killed := &child.Error{Argv: []string{"nix-store"}, ExitCode: 137, Err: errors.New("exit status 137")}
+	for _, err := range []error{buildError(t.Context(), killed), killedError("evaluate web", killed)} {
+		assert.Equal(t, report.CodeOf(err), report.Failed)
+		assert.Assert(t, cmp.Contains(strings.Join(report.Hints(err), " "), "memory may have run out"))
+	}
+}
+
+func FuzzErrorsOfNix(f *testing.F) {
+	for _, said := range []string{thrown28, syntax28, thrown231, nested28, argument226, "", "error:", "error:\n", "… ", "\xff\x1b]\nerror: x\n"} {
+		f.Add(said)
+	}
+	f.Fuzz(func(t *testing.T, said string) {
+		text := lastError(said)
+		assert.Assert(t, text != "")
+		assert.Assert(t, strings.Count(text, "\n") <= mostOfError)
+		assert.Assert(t, len(wayThere(said, []string{"/srv/modules"})) <= mostOfWay+1)
+		assert.Assert(t, buildFailure(said) != "")
+		for line := range strings.Lines(plaintext.Lines(said)) {
+			if cause := strings.TrimSpace(line); strings.HasPrefix(cause, "error: ") && len(text) < 100 {
+				assert.Assert(t, strings.Contains(text, "error:") || strings.Contains(said, "… ") || strings.Contains(said, "stack trace") || strings.Contains(text, "nix said"), "%q of %q", text, said)
+			}
+		}
+	})
+}
+
 // failed is a Nix that ended with exit code 1 and last words.
 func failed(said string) error {
-	return fmt.Errorf("evaluate: %w", &child.Error{Argv: []string{"nix-instantiate"}, ExitCode: 1, Stderr: said, Err: errors.New("exit status 1")})
+	return fmt.Errorf("evaluate: %w", &child.Error{Argv: []string{"nix-instantiate"}, ExitCode: 1, Stderr: said, Said: said, Err: errors.New("exit status 1")})
 }
 
 func TestEvaluationErrorsNamePlacesAsTheCallerKnowsThem(t *testing.T) {

@@ -1,12 +1,12 @@
 package nixos
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"fediversity.eu/slipway/internal/bounded"
 	"fediversity.eu/slipway/methods/remote"
 )
 
@@ -35,7 +35,7 @@ func step(ctx context.Context, conn *remote.Conn, what string, limit time.Durati
 
 // output runs a script as root and returns what it printed.
 func output(ctx context.Context, conn *remote.Conn, what string, limit time.Duration, script string, args ...string) ([]byte, error) {
-	var out bytes.Buffer
+	out := bounded.Buffer{Limit: remote.OutputLimit}
 	err := step(ctx, conn, what, limit, remote.Command{Script: script, Args: args, Stdout: &out})
 	return out.Bytes(), err
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/user"
 	"strings"
@@ -72,43 +71,4 @@ func (t *Tool) stream(ctx context.Context, log *report.Log, name string, args ..
 	cmd.Stdout, cmd.Stderr = &out, lines
 	err := cmd.Run(ctx)
 	return out.Bytes(), err
-}
-
-// evaluationError shortens what Nix says to what matters: its last error and
-// the place that it points to, with paths relative to the tree they lie in.
-func evaluationError(err error, trees map[string]string) error {
-	var failure *child.Error
-	if !errors.As(err, &failure) || failure.Stopped != nil {
-		return err
-	}
-	text := lastError(failure.Stderr)
-	for tree, name := range trees {
-		text = strings.ReplaceAll(text, tree+"/", name)
-	}
-	return errors.New(text)
-}
-
-// lastError cuts the stack of an error of Nix. Old and new versions alike end
-// with "error: MESSAGE" and the place; new ones put the way there before it.
-func lastError(stderr string) string {
-	lines := strings.Split(strings.TrimSpace(stderr), "\n")
-	start := 0
-	for i, line := range lines {
-		if strings.HasPrefix(strings.TrimSpace(line), "error:") {
-			start = i
-		}
-	}
-	var kept []string
-	for _, line := range lines[start:] {
-		line = strings.TrimRight(line, " ")
-		if strings.Contains(line, "--show-trace") || (line == "" && len(kept) == 0) {
-			continue
-		}
-		kept = append(kept, strings.TrimPrefix(line, "       "))
-	}
-	text := strings.TrimSpace(strings.Join(kept, "\n"))
-	if text == "" {
-		return fmt.Sprintf("nix said nothing of use: %q", stderr)
-	}
-	return text
 }

@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"fediversity.eu/slipway/internal/bounded"
 )
 
 // DefaultGrace is how long a command may take to stop when it was asked to.
@@ -73,10 +74,15 @@ func (c *Conn) Run(ctx context.Context, cmd Command) error {
 	return r.result(err)
 }
 
+// OutputLimit is how much of a command's output is kept where it is read whole: far
+// above what any script of ours has a machine print. A command that writes more is
+// ended.
+const OutputLimit = 64 << 20
+
 // Output runs a script and returns what it wrote to its standard output, also
 // together with an error.
 func (c *Conn) Output(ctx context.Context, script string, args ...string) ([]byte, error) {
-	var out bytes.Buffer
+	out := bounded.Buffer{Limit: OutputLimit}
 	err := c.Run(ctx, Command{Script: script, Args: args, Stdout: &out})
 	return out.Bytes(), err
 }

@@ -144,6 +144,12 @@ func TestRunOnRealServer(t *testing.T) {
 		await(t, sleep, 0, 2*time.Second)
 	})
 
+	t.Run("output without end is not kept, and ends the command", func(t *testing.T) {
+		out, err := c.Output(t.Context(), "yes")
+		assert.ErrorContains(t, err, "it wrote more than 64 MiB, and the rest was cut")
+		assert.Equal(t, len(out), OutputLimit)
+	})
+
 	t.Run("one writer for both streams", func(t *testing.T) {
 		var both bytes.Buffer
 		assert.NilError(t, c.Run(t.Context(), Command{

@@ -27,6 +27,7 @@ import (
 	"fediversity.eu/slipway/checks/guest/debian"
 	"fediversity.eu/slipway/checks/nixpkgs"
 	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/internal/disposition"
 	"fediversity.eu/slipway/internal/toolchain"
 	"fediversity.eu/slipway/internal/wait"
 	"fediversity.eu/slipway/targets/env"
@@ -97,6 +98,7 @@ func binary(t *testing.T) string {
 }
 
 func TestMain(m *testing.M) {
+	disposition.Default()
 	code := m.Run()
 	if dir, err := commands(); err == nil {
 		_ = os.RemoveAll(dir)

@@ -18,6 +18,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/poll"
+
+	"fediversity.eu/slipway/internal/disposition"
 )
 
 // helperMode makes the test binary a caller of its own, to be killed by a test.
@@ -31,6 +33,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	disposition.Default()
 	os.Exit(m.Run())
 }
 

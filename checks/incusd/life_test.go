@@ -23,6 +23,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/poll"
 
+	"fediversity.eu/slipway/internal/disposition"
 	"fediversity.eu/slipway/targets/env"
 )
 
@@ -36,6 +37,7 @@ func TestMain(m *testing.M) {
 		_, _ = bufio.NewReader(os.Stdin).ReadByte() // until it is killed
 		os.Exit(1)
 	}
+	disposition.Default()
 	os.Exit(m.Run())
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"fediversity.eu/slipway/checks/fakestate"
 	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/internal/disposition"
 	"fediversity.eu/slipway/internal/toolchain"
 	"fediversity.eu/slipway/internal/wait"
 	"fediversity.eu/slipway/methods/tofu/binary"
@@ -63,6 +64,7 @@ var built = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	disposition.Default()
 	code := m.Run()
 	if path, err := built(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(path))

@@ -20,10 +20,10 @@ type Terminal struct {
 	Args []string // without its name
 	Env  []string // its whole environment, "KEY=value"
 	Dir  string   // its directory; empty means this process's
+
+	farewell time.Duration // how long it has to end after its terminal was said to be gone; 0 means farewell
 }
 
-// farewell is how long the program has to end after its terminal was said to be
-// gone.
 const farewell = 5 * time.Second
 
 // Run lets the program run until it ends, however it does: what a person did in it
@@ -46,7 +46,9 @@ func (t Terminal) Run(ctx context.Context) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	orphaned(cmd.SysProcAttr, syscall.SIGHUP)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGHUP) }
-	cmd.WaitDelay = farewell
+	if cmd.WaitDelay = t.farewell; cmd.WaitDelay == 0 {
+		cmd.WaitDelay = farewell
+	}
 	err := cmd.Run()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -37,7 +37,7 @@ func TestTerminal(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() {
 			ended <- Terminal{
-				Path: "/bin/sh", Dir: dir, Env: []string{"PATH=/usr/bin:/bin"},
+				Path: "/bin/sh", Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}, farewell: time.Minute,
 				Args: []string{"-c", `trap "echo bye >heard; exit" HUP; echo >ready; while :; do sleep 0.05; done`},
 			}.Run(ctx)
 		}()

@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"fediversity.eu/slipway/checks/fakestate"
+	"fediversity.eu/slipway/internal/disposition"
 	"fediversity.eu/slipway/methods/tofu/binary"
 	"fediversity.eu/slipway/methods/tofu/state"
 	"fediversity.eu/slipway/methods/tofu/supervisor"
@@ -22,6 +23,7 @@ func TestMain(m *testing.M) {
 	if code, ours := supervisor.Main(os.Args); ours {
 		os.Exit(code)
 	}
+	disposition.Default()
 	os.Exit(m.Run())
 }
 

@@ -21,7 +21,7 @@ func TestApps(t *testing.T) {
 
 	// Found on a PATH, it is called by its name alone.
 	app := exec.Command(filepath.Join(dir, "hosting-provider-ssh-web"))
-	app.Args[0], app.Env = "hosting-provider-ssh-web", []string{roleKey + "=" + asMain}
+	app.Args[0], app.Env = "hosting-provider-ssh-web", []string{roleKey + "=" + asMain, "GOCOVERDIR=" + t.TempDir()}
 	out, err := app.Output()
 	assert.NilError(t, err)
 	assert.Equal(t, string(out), "web deployed\n")

@@ -11,11 +11,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/internal/disposition"
 	"fediversity.eu/slipway/methods"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/program"
@@ -47,6 +49,7 @@ func TestMain(m *testing.M) {
 		broken.Registry = func() (*program.Registry, error) { return nil, errors.New("declarations: two faults") }
 		os.Exit(int(Main(broken, os.Args)))
 	}
+	disposition.Default()
 	os.Exit(m.Run())
 }
 
@@ -167,11 +170,32 @@ func call(t *testing.T, role string, variables []string, words ...string) *exec.
 	t.Helper()
 	self, err := os.Executable()
 	assert.NilError(t, err)
-	cmd := exec.Command(self)
+	cmd := exec.CommandContext(limited(t), self)
+	cmd.WaitDelay = time.Second
 	cmd.Args = words
-	// A binary with the race detector would pause for a second at its end.
-	cmd.Env = append([]string{roleKey + "=" + role, "GORACE=atexit_sleep_ms=0"}, variables...)
+	// A binary with the race detector would pause for a second at its end, and one
+	// that counts coverage would warn of a folder that it lacks.
+	cmd.Env = append([]string{roleKey + "=" + role, "GORACE=atexit_sleep_ms=0", "GOCOVERDIR=" + t.TempDir()}, variables...)
 	return cmd
+}
+
+// byShell makes the command of a process that a shell becomes, as script says: "$@"
+// is the call.
+func byShell(t *testing.T, script string, variables []string, words ...string) *exec.Cmd {
+	t.Helper()
+	self := call(t, asMain, variables, words...)
+	cmd := exec.CommandContext(limited(t), "/bin/sh", append([]string{"-c", script, "sh", self.Path}, words[1:]...)...)
+	cmd.WaitDelay, cmd.Env = time.Second, append(self.Env, "PATH=/usr/bin:/bin")
+	return cmd
+}
+
+// limited is a context that ends when nothing that a test waits for can come any
+// more, on the slowest of hosts.
+func limited(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // run runs a process to its end.
@@ -197,6 +221,7 @@ func signalled(t *testing.T, role string, signal syscall.Signal, words ...string
 	pipe, err := cmd.StdoutPipe()
 	assert.NilError(t, err)
 	assert.NilError(t, cmd.Start())
+	defer context.AfterFunc(limited(t), func() { _ = pipe.Close() })() // what holds it may outlive the process
 	var out strings.Builder
 	for lines := bufio.NewScanner(pipe); lines.Scan(); {
 		out.WriteString(lines.Text() + "\n")

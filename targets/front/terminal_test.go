@@ -204,10 +204,7 @@ func TestEventsInAFileAreLines(t *testing.T) {
 
 func TestAPagerHasTheTerminalToItself(t *testing.T) {
 	t.Parallel()
-	self := call(t, asMain, terminal, "slipway")
-	cmd := exec.Command("sh", "-c", `"$0" hosting-provider-all | cat`, self.Path)
-	cmd.Env = append(self.Env, "PATH=/usr/bin:/bin")
-	c := at(t, 80, 24, cmd)
+	c := at(t, 80, 24, byShell(t, `"$@" | cat`, terminal, "slipway", "hosting-provider-all"))
 	_, screen := c.end()
 	_, raw := c.screen()
 	assert.Assert(t, !strings.ContainsRune(raw, 0x1b), "%q", raw)

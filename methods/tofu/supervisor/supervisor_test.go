@@ -16,6 +16,7 @@ import (
 	"gotest.tools/v3/poll"
 
 	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/internal/disposition"
 	"fediversity.eu/slipway/methods/tofu/ledger"
 )
 
@@ -23,6 +24,7 @@ func TestMain(m *testing.M) {
 	if code, ours := Main(os.Args); ours {
 		os.Exit(code)
 	}
+	disposition.Default()
 	os.Exit(m.Run())
 }
 

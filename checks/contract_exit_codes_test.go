@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
@@ -93,7 +94,24 @@ func TestContractExitCodes(t *testing.T) {
 		})
 	}
 
-	for name, signal := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM} {
+	for name, code := range map[string]report.Code{"no reader": report.Healthy, "no room": report.Failed} {
+		t.Run(name, func(t *testing.T) {
+			for _, way := range ways(map[string]string{"REPORT": w.dir + "/record"}) {
+				assert.Equal(t, way.unheard(t, name, "operator-web"), code, "by %s", way.name)
+				record, err := report.ReadRecord(w.dir + "/record")
+				assert.NilError(t, err)
+				assert.Equal(t, record.ExitCode, code, "by %s", way.name)
+				assert.NilError(t, os.Remove(w.dir+"/record"))
+			}
+			reachable["REPORT"] = w.dir + "/record"
+			for _, way := range ways(reachable) {
+				assert.Equal(t, way.unheard(t, name, "operator-ssh-web-verify"), report.Unknown, "by %s", way.name)
+				assert.NilError(t, os.Remove(w.dir+"/record"))
+			}
+		})
+	}
+
+	for name, signal := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM, "SIGHUP": syscall.SIGHUP} {
 		t.Run(name, func(t *testing.T) {
 			// A host that takes the connection and then says nothing.
 			silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -101,8 +119,8 @@ func TestContractExitCodes(t *testing.T) {
 			defer func() { _ = silent.Close() }()
 			reachable["SSH_PORT"] = strconv.Itoa(silent.Addr().(*net.TCPAddr).Port)
 			for _, way := range ways(reachable) {
-				if way.name == "mage" && signal == syscall.SIGTERM {
-					continue // go and mage end at SIGTERM before what they run; the README says so
+				if way.name == "mage" && signal != syscall.SIGINT {
+					continue // go and mage end at the others before what they run; the README says so
 				}
 				ctx, stop := context.WithCancel(t.Context())
 				go func() {
@@ -140,12 +158,34 @@ func (w way) run(ctx context.Context, t *testing.T, stop syscall.Signal, words .
 	return report.Code(failure.ExitCode), said.String()
 }
 
+// unheard calls programs whose whole output goes to a pipe without a reader, or to a
+// full disk, and gives the exit code.
+func (w way) unheard(t *testing.T, how string, words ...string) report.Code {
+	t.Helper()
+	to, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if how == "no reader" {
+		var reader *os.File
+		reader, to, err = os.Pipe()
+		assert.NilError(t, err)
+		assert.NilError(t, reader.Close())
+	}
+	assert.NilError(t, err)
+	defer func() { _ = to.Close() }()
+	// Its own streams, and not what internal/child reads for it.
+	cmd := exec.CommandContext(t.Context(), w.argv[0], append(w.argv[1:len(w.argv):len(w.argv)], words...)...)
+	cmd.Path, err = child.Find(w.argv[0], w.env)
+	assert.NilError(t, err)
+	cmd.Err, cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = nil, w.dir, w.env, to, to
+	_ = cmd.Run() // its exit code is asked for below
+	return report.Code(cmd.ProcessState.ExitCode())
+}
+
 // signal interrupts a program when it has started to connect.
 func (w way) signal(ctx context.Context, t *testing.T, signal syscall.Signal) {
 	t.Helper()
 	code, said := w.run(ctx, t, signal, "operator-ssh-web-verify")
 	assert.Equal(t, code, (&report.Interruption{Signal: signal}).Code(), "by %s:\n%s", w.name, said)
 	assert.Assert(t, strings.Contains(said, "stopped by "+fmt.Sprint(map[syscall.Signal]string{
-		syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM",
+		syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP",
 	}[signal])), "by %s:\n%s", w.name, said)
 }

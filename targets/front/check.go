@@ -40,5 +40,10 @@ func (f Front) check(words []string) report.Code {
 		p, _ := registry.Find(call.Name)
 		text = fmt.Appendf(text, "%s: accepted\n", program.Call{Name: p.Name, Arguments: call.Arguments})
 	}
-	return answer(session.Out(), text)
+	_, _ = session.Out().Write(text) // whether it arrived is asked next
+	if err := session.Delivered(nil); err != nil {
+		explain(session.Log(), err)
+		return report.CodeOf(err)
+	}
+	return report.Healthy
 }

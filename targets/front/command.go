@@ -166,13 +166,19 @@ func (c command) write(to io.Writer, by string) error {
 }
 
 // answer writes what a command was asked for. What was not written whole, as on a
-// full disk, is no answer.
+// full disk, is no answer; a reader that went away has had enough.
 func answer(to io.Writer, text []byte) report.Code {
-	if _, err := to.Write(text); err != nil {
+	if err := deliver(to, text); err != nil {
 		explain(plainly(), fmt.Errorf("write the answer: %w", err))
 		return report.Failed
 	}
 	return report.Healthy
+}
+
+func deliver(to io.Writer, text []byte) error {
+	d := report.NewDelivery(to)
+	_, _ = d.Write(text) // it never fails
+	return d.Lost()
 }
 
 func usage(err error) report.Code {

@@ -156,7 +156,7 @@ func (f Front) runTask(ctx context.Context, session *program.Session, name strin
 	t, _ := f.task(name)
 	log, began := session.Log().For(t.Name), time.Now()
 	log.Start()
-	err := t.Run(ctx, Call{Environment: session.Environment(), Log: log, Out: session.Out()})
+	err := session.Delivered(t.Run(ctx, Call{Environment: session.Environment(), Log: log, Out: session.Out()}))
 	if err != nil {
 		log.Troublef("%s", err)
 		err = &report.Exit{Code: report.CodeOf(err), Err: err, Told: true}

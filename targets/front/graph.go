@@ -52,7 +52,7 @@ func (f Front) drawGraph(ctx context.Context, environment env.Environment, words
 		}
 	}
 	if keys.File == "" {
-		_, err = os.Stdout.Write(text)
+		err = deliver(os.Stdout, text)
 	} else {
 		err = durable.Write(string(keys.File), text)
 	}

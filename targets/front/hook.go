@@ -34,6 +34,7 @@ func Hook(f Front) {
 	if code, ours := f.helped(os.Args); ours {
 		os.Exit(int(code)) //nolint:forbidigo // instead of Mage's main
 	}
+	outlive()
 	f.Registry = sync.OnceValues(f.Registry)
 	environment := env.Process()
 	var m mage

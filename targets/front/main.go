@@ -21,6 +21,7 @@ func Main(f Front, args []string) report.Code {
 	if code, ours := f.helped(args); ours {
 		return code
 	}
+	outlive()
 	f.Registry = sync.OnceValues(f.Registry)
 	name := filepath.Base(args[0])
 	words := args[1:]

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"os"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -167,19 +166,19 @@ func TestMainOfABinary(t *testing.T) {
 	}
 }
 
+// answers are commands that write one.
+var answers = []string{
+	"list", "help", "help hosting-provider-ssh-db", "help FAKE_HOST", "contract", "contract schema", "schema record",
+	"completion bash", "man", "module", "pipeline gitlab hosting-provider", "graph", "version", "graph --help",
+	"check hosting-provider-ssh-web", "hosting-provider-ssh-web --help",
+}
+
 func TestAnAnswerThatIsNotWrittenIsAFailure(t *testing.T) {
 	t.Parallel()
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	assert.NilError(t, err)
-	t.Cleanup(func() { _ = full.Close() })
-	for _, words := range []string{
-		"list", "help", "help hosting-provider-ssh-db", "help FAKE_HOST", "contract", "contract schema", "schema record",
-		"completion bash", "man", "module", "pipeline gitlab hosting-provider", "graph", "version", "graph --help",
-		"check hosting-provider-ssh-web", "hosting-provider-ssh-web --help",
-	} {
+	for _, words := range answers {
 		var errs bytes.Buffer
 		cmd := call(t, asMain, nil, append([]string{"slipway"}, strings.Fields(words)...)...)
-		cmd.Stdout, cmd.Stderr = full, &errs
+		cmd.Stdout, cmd.Stderr = fullDisk(t), &errs
 		assert.Assert(t, cmd.Run() != nil, "slipway %s", words)
 		assert.Equal(t, cmd.ProcessState.ExitCode(), 1, "slipway %s: %s", words, &errs)
 		assert.Assert(t, cmp.Contains(errs.String(), "no space left on device"), "slipway %s", words)
@@ -259,9 +258,7 @@ func TestErrorsAreEventsToo(t *testing.T) {
 
 func TestAnIgnoredHangUpStaysIgnored(t *testing.T) {
 	t.Parallel()
-	self := call(t, asMain, nil, "slipway")
-	cmd := exec.Command("sh", "-c", `trap "" HUP; exec "$0" hosting-provider-ssh-web-wait`, self.Path)
-	cmd.Env = self.Env
+	cmd := byShell(t, `trap "" HUP; exec "$@"`, nil, "slipway", "hosting-provider-ssh-web-wait")
 	pipe, err := cmd.StdoutPipe()
 	assert.NilError(t, err)
 	assert.NilError(t, cmd.Start())

@@ -84,8 +84,7 @@ func (f Front) writeManual(to io.Writer, r *program.Registry, name string) error
 	} {
 		m.item(code.code, code.means)
 	}
-	_, err = io.WriteString(to, m.b.String())
-	return err
+	return deliver(to, []byte(m.b.String()))
 }
 
 // built is the day of this binary: that of its revision or, without one, of its

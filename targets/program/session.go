@@ -37,8 +37,10 @@ type Session struct {
 	environment env.Environment
 	log         *report.Log
 	out         io.Writer
+	results     *report.Delivery // where out ends
 	keys        Keys
-	malformed   error // what is wrong with keys, to be told with all else that is
+	malformed   error  // what is wrong with keys, to be told with all else that is
+	flush       func() // hands on what was kept back of results
 	close       func()
 	abandon     func()
 	slots       chan struct{}
@@ -81,26 +83,29 @@ func (s *Session) open(to Streams) {
 	redactor := s.environment.Redactor()
 	var sink report.Sink
 	s.abandon = func() {}
+	s.results = report.NewDelivery(to.Out)
 	switch {
 	case s.keys.Progress == "json":
 		sink = report.JSON(to.Err)
 	case s.keys.Progress == "auto" && to.Size != nil && !s.environment.DumbTerminal():
 		terminal := report.NewTerminal(to.Err, report.Screen{Size: to.Size, Colours: s.keys.NoColor == ""})
-		results := terminal.Results(to.Out)
+		results := terminal.Results(s.results)
 		clean := plaintext.NewWriter(results)
 		out := redactor.Writer(clean)
 		sink, s.out, s.abandon = terminal, out, terminal.Abandon
+		s.flush = func() { _, _, _ = out.Flush(), clean.Flush(), results.Flush() }
 		s.close = func() {
 			terminal.Close()
-			_, _, _ = out.Flush(), clean.Flush(), results.Flush()
+			s.flush()
 		}
 	default:
 		sink = report.Plain(to.Err)
 	}
 	if s.out == nil {
-		clean := plaintext.NewWriter(to.Out)
+		clean := plaintext.NewWriter(s.results)
 		out := redactor.Writer(clean)
-		s.out, s.close = out, func() { _, _ = out.Flush(), clean.Flush() }
+		s.out, s.flush = out, func() { _, _ = out.Flush(), clean.Flush() }
+		s.close = s.flush
 	}
 	s.log = report.NewLog(report.Redacted(sink, redactor.String))
 }
@@ -126,6 +131,20 @@ func (s *Session) Environment() env.Environment { return s.environment }
 // Out is where its results go.
 func (s *Session) Out() io.Writer { return s.out }
 
+// Delivered is how a run ended, given how its work did: one that went well and
+// whose results could not be written, as on a full disk, failed. A reader that went
+// away has had enough, and changes nothing.
+func (s *Session) Delivered(err error) error {
+	if err != nil {
+		return err
+	}
+	s.flush()
+	if lost := s.results.Lost(); lost != nil {
+		return report.Fail("write the results", lost, "what was to be done is done; standard output took no more")
+	}
+	return nil
+}
+
 // Close hands on what was kept back because a secret may have begun there, and
 // takes off a terminal what moves.
 func (s *Session) Close() { s.close() }
@@ -149,9 +168,14 @@ func (s *Session) Run(ctx context.Context, calls ...Call) error {
 			break
 		}
 	}
+	done := err == nil
+	err = s.Delivered(err)
 	record.Close(err)
 	if len(calls) == 1 && len(record.Members) == 1 {
 		record = record.Members[0]
+		if done && err != nil {
+			record.Close(err)
+		}
 	}
 	return s.write(record, err)
 }

@@ -2,14 +2,16 @@
 package journal
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 )
 
 // Entry is one line of the journal.
 type Entry struct {
-	Cursor  string
-	Message string // bytes as they were written, UTF-8 or not
+	Cursor     string
+	Message    string // bytes as they were written, UTF-8 or not
+	Invocation string // of the unit that it is from or about; journald does not always know
 }
 
 // Parse reads entries, one JSON object a line. A line that is no whole entry,
@@ -20,9 +22,11 @@ func Parse(text string) []Entry {
 		var raw struct {
 			Cursor  string          `json:"__CURSOR"`
 			Message json.RawMessage `json:"MESSAGE"`
+			From    string          `json:"_SYSTEMD_INVOCATION_ID"`
+			About   string          `json:"INVOCATION_ID"`
 		}
 		if json.Unmarshal([]byte(line), &raw) == nil {
-			entries = append(entries, Entry{Cursor: raw.Cursor, Message: message(raw.Message)})
+			entries = append(entries, Entry{raw.Cursor, message(raw.Message), cmp.Or(raw.About, raw.From)})
 		}
 	}
 	return entries

@@ -17,31 +17,31 @@ func TestParse(t *testing.T) {
 		{
 			"entries in order",
 			`{"__CURSOR":"s=1;i=1","MESSAGE":"Starting web"}` + "\n" + `{"__CURSOR":"s=1;i=2","MESSAGE":"Started web"}` + "\n",
-			[]Entry{{"s=1;i=1", "Starting web"}, {"s=1;i=2", "Started web"}},
+			[]Entry{{Cursor: "s=1;i=1", Message: "Starting web"}, {Cursor: "s=1;i=2", Message: "Started web"}},
 		},
 		{
 			"fields that nobody asked for",
 			`{"_PID":"1","MESSAGE":"hello","__CURSOR":"c","PRIORITY":"6"}`,
-			[]Entry{{"c", "hello"}},
+			[]Entry{{Cursor: "c", Message: "hello"}},
 		},
 		{
 			"a message that is not UTF-8 comes as an array of bytes",
 			`{"__CURSOR":"c","MESSAGE":[104,228,255,10]}`,
-			[]Entry{{"c", "h\xe4\xff\n"}},
+			[]Entry{{Cursor: "c", Message: "h\xe4\xff\n"}},
 		},
-		{"a message of several lines", `{"__CURSOR":"c","MESSAGE":"one\ntwo"}`, []Entry{{"c", "one\ntwo"}}},
-		{"a message that is too long to be shown is null", `{"__CURSOR":"c","MESSAGE":null}`, []Entry{{"c", ""}}},
-		{"no message", `{"__CURSOR":"c"}`, []Entry{{"c", ""}}},
-		{"a field twice comes as an array of texts", `{"__CURSOR":"c","MESSAGE":["one","two"]}`, []Entry{{"c", ""}}},
+		{"a message of several lines", `{"__CURSOR":"c","MESSAGE":"one\ntwo"}`, []Entry{{Cursor: "c", Message: "one\ntwo"}}},
+		{"a message that is too long to be shown is null", `{"__CURSOR":"c","MESSAGE":null}`, []Entry{{Cursor: "c", Message: ""}}},
+		{"no message", `{"__CURSOR":"c"}`, []Entry{{Cursor: "c", Message: ""}}},
+		{"a field twice comes as an array of texts", `{"__CURSOR":"c","MESSAGE":["one","two"]}`, []Entry{{Cursor: "c", Message: ""}}},
 		{
 			"an entry that was cut off is left out",
 			`{"__CURSOR":"c","MESSAGE":"whole"}` + "\n" + `{"__CURSOR":"d","MESSAGE":"ha`,
-			[]Entry{{"c", "whole"}},
+			[]Entry{{Cursor: "c", Message: "whole"}},
 		},
 		{
 			"lines of other kinds are left out",
 			"ActiveState=active\n\n-- No entries --\n" + `{"__CURSOR":"c","MESSAGE":"whole"}` + "\n",
-			[]Entry{{"c", "whole"}},
+			[]Entry{{Cursor: "c", Message: "whole"}},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -51,34 +51,39 @@ func (t *Tail) All() string {
 // String gives what tells why the program failed, as Of does.
 func (t *Tail) String() string { return Of([]byte(t.All())) }
 
-// decisive is how lines begin that name an error.
-var decisive = regexp.MustCompile(`^[\s|>]*(?i:[\w.-]+: )?(?i:(?:fatal|critical)? ?error|fatal|panic|caused by)(?:\[\w*\])?:.*\S`)
+// decisive is how lines read that name an error.
+var decisive = regexp.MustCompile(`^[\s|>]*(?:[\w.-]+: )?(?i:(?:fatal|critical)? ?error|fatal|panic|caused by)(?:\[\w*\])?:.*\S` +
+	`|^[\s|>]*(?:Exception in thread .*)?[\w.$]*(?:Error|Exception)(?:: .*\S|$)` +
+	`|\b(?:ERROR|FATAL|CRITICAL|PANIC)\b|\[(?:error|crit|alert|emerg)\]`)
 
 // Of gives the last lines of a text and the lines before them that name an error,
 // without white space around them and as UTF-8. Lines that are left out are counted.
 func Of(text []byte) string {
-	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
-	last := max(0, len(lines)-Lines)
-	var kept [][]byte
-	named, left := 0, 0
-	leave := func() {
-		if left > 0 {
-			kept = append(kept, fmt.Appendf(nil, "… (%d lines cut)", left))
-		}
-		left = 0
-	}
-	for i, line := range lines {
-		switch {
-		case i >= last:
-			leave()
-			kept = append(kept, line)
-		case named < Lines && decisive.Match(line):
-			leave()
-			named++
-			kept = append(kept, line)
-		default:
-			left++
+	lines := strings.Split(string(bytes.TrimSpace(text)), "\n")
+	return strings.ToValidUTF8(strings.Join(Last(lines, Lines), "\n"), "\uFFFD")
+}
+
+// Last gives the last n of lines, and before them as many of those that name an
+// error, the last such. Lines that are left out are counted.
+func Last(lines []string, n int) []string {
+	last := max(0, len(lines)-n)
+	var named []int
+	for i, line := range lines[:last] {
+		if decisive.MatchString(line) {
+			named = append(named, i)
 		}
 	}
-	return strings.ToValidUTF8(string(bytes.Join(kept, []byte("\n"))), "\uFFFD")
+	var kept []string
+	next := 0
+	leave := func(until int) {
+		if until > next {
+			kept = append(kept, fmt.Sprintf("… (%d lines cut)", until-next))
+		}
+	}
+	for _, i := range named[max(0, len(named)-n):] {
+		leave(i)
+		kept, next = append(kept, lines[i]), i+1
+	}
+	leave(last)
+	return append(kept, lines[last:]...)
 }

@@ -50,6 +50,7 @@ func TestWhatDecidesIsKeptWhereverItStands(t *testing.T) {
 	for _, line := range []string{
 		"fatal: detected dubious ownership", "error: infinite recursion", "Error: Invalid configuration", "ERROR: No matching distribution",
 		"| Error: no such file", "panic: runtime error", "sshd: fatal: no hostkeys", "error[E0425]: cannot find value", "Caused by: x",
+		"java.net.BindException: Address already in use", "KeyError: 'x'", "2026/11/30 [emerg] 1#1: bind() failed", "10:00 ERROR main - no such table",
 	} {
 		var tail Tail
 		_, _ = tail.Write([]byte("begin\n" + line + "\n" + noise))

@@ -3,7 +3,6 @@ package deploy
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"fediversity.eu/slipway/methods/nixos"
@@ -109,6 +108,7 @@ func (c *change) unproved(ctx context.Context, d destination, why error) error {
 	if ctx.Err() != nil || !c.unwanted(d.toplevel, why) {
 		if ctx.Err() == nil {
 			c.Log.In("switch").Warnf("the new system is not the default at boot: at its next boot the machine comes up in %s", orNone(c.machine.Profile))
+			return stays(why)
 		}
 		return why
 	}
@@ -128,11 +128,22 @@ func (c *change) unproved(ctx context.Context, d destination, why error) error {
 	return c.isBack(ctx, back, why)
 }
 
+// stays adds to what is wrong with a new system that it is in place all the same.
+func stays(why error) error {
+	fault, ok := why.(*report.Fault) //nolint:errorlint // the verdict's own
+	if !ok || fault.Code != report.Unhealthy {
+		return why
+	}
+	staying := *fault
+	staying.Hint = "the new system stays in place: mend it and apply again; " + fault.Hint
+	return &staying
+}
+
 // notBack is a machine that was to go back, and did not.
 func notBack(back string, err, why error) error {
 	return &report.Fault{
 		Code: report.CodeOf(why), What: "go back to " + back, Why: fmt.Errorf("%w\nthat was to be done because of: %w", err, why),
-		Hint: "run rollback",
+		Hint: "what runs on the machine is not proved: run rollback",
 	}
 }
 
@@ -140,6 +151,6 @@ func notBack(back string, err, why error) error {
 func (c *change) isBack(ctx context.Context, back string, why error) error {
 	return &report.Fault{
 		Code: report.CodeOf(why), What: "deploy", Why: fmt.Errorf("%w\nthe machine is back at %s\n%s", why, back, c.judgedAgain(ctx)),
-		Hint: strings.Join(report.Hints(why), "; "),
+		Hint: "mend the new system and apply again; journalctl --unit UNIT on the machine has more of what it said",
 	}
 }

@@ -55,6 +55,9 @@ func judge(ctx context.Context, conn *remote.Conn, run *task.Run, watch *verdict
 	for _, answer := range v.Probes {
 		run.Record.Probes = append(run.Record.Probes, answer.Record())
 	}
+	for _, name := range v.Idle {
+		log.Warnf("VERDICT_TOLERATE: %q is no unit of the machine", name)
+	}
 	for _, finding := range v.Remarks() {
 		log.Warnf("%s", finding)
 	}

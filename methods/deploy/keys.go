@@ -45,7 +45,7 @@ type RollbackKeys struct {
 type VerdictKeys struct {
 	Limit    env.Duration `env:"VERDICT_TIMEOUT,default=5m" desc:"how long the units of a machine may take to settle; what is starting then counts as stuck"`
 	Baseline string       `env:"VERDICT_BASELINE,default=ignore" oneof:"ignore,fail" desc:"what becomes of units that were broken before the switch and are unchanged: reported only, or unhealthy as others are"`
-	Tolerate env.Names    `env:"VERDICT_TOLERATE" desc:"units whose faults are shown and do not count, as names or patterns such as acme-*.service"`
+	Tolerate env.Names    `env:"VERDICT_TOLERATE" desc:"units whose faults are shown and do not count, as names or patterns such as acme-*.service, separated by commas or blanks"`
 }
 
 // ChangeKeys are all coordinates of a change, from the copy to the verdict.

@@ -3,6 +3,8 @@ package deploy
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"fediversity.eu/slipway/internal/bounded"
 	"fediversity.eu/slipway/methods"
@@ -100,8 +102,19 @@ func tellReverted(run *task.Run, machine nixos.Machine) {
 	if r == nil || run.Record.Reverted != nil {
 		return
 	}
-	run.Log.Warnf("%s", r)
-	run.Record.Reverted = &report.Reverted{From: r.From, To: r.To, Why: r.Why, At: r.At}
+	run.Log.Warnf("%s", wayBack(machine))
+	run.Record.Reverted = &report.Reverted{From: r.From, To: r.To, Why: r.Why, At: r.At, Failed: machine.Current != r.To}
+}
+
+// wayBack tells in one line how a machine went back by itself, or that it did not
+// arrive.
+func wayBack(machine nixos.Machine) string {
+	r := machine.Reverted
+	if machine.Current == r.To {
+		return strings.TrimSpace(r.String())
+	}
+	return fmt.Sprintf("at %s the machine was to go back by itself from %s to %s, and did not: %s; the switch back ended with exit code %d, and %s runs",
+		r.At, r.From, r.To, r.Why, r.Code, orNone(machine.Current))
 }
 
 // classify gives an error of the connection its exit code: refused where the

@@ -3,7 +3,6 @@ package deploy
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"fediversity.eu/slipway/methods/nixos"
@@ -88,5 +87,5 @@ func (c *change) tell(ctx context.Context, machine nixos.Machine) string {
 	if err := nixos.Forget(ctx, c.conn); err != nil {
 		c.Log.Warnf("the next run will say so again: %v", err)
 	}
-	return strings.TrimSpace(machine.Reverted.String())
+	return wayBack(machine)
 }

@@ -6,29 +6,25 @@ import (
 	"strings"
 
 	"fediversity.eu/slipway/internal/journal"
+	"fediversity.eu/slipway/internal/plaintext"
+	"fediversity.eu/slipway/internal/tail"
 )
 
 // journalLines is how many of a unit's last words a finding repeats.
 const journalLines = 10
 
-// invocationScript prints the last lines of one invocation of a unit: what its
-// processes wrote, and what systemd said about it.
-const invocationScript = `
-journalctl --sync 2>/dev/null
-journalctl --quiet --output=json --output-fields=MESSAGE --lines="$2" \
-  "_SYSTEMD_INVOCATION_ID=$1" + "INVOCATION_ID=$1" _PID=1`
-
-// unitScript prints the last lines of a unit in this boot: of one that is up
-// between its restarts, the present invocation has nothing to tell.
+// unitScript prints the last lines of a unit in this boot: what its processes wrote,
+// and what systemd said about it. All of a message, however long: without --all what
+// is longer than 4096 bytes is left out (journalctl(1)).
 const unitScript = `
 journalctl --sync 2>/dev/null
-journalctl --quiet --output=json --output-fields=MESSAGE --lines="$2" --boot \
+journalctl --quiet --all --output=json --output-fields=MESSAGE,_SYSTEMD_INVOCATION_ID,INVOCATION_ID --lines=100 --boot \
   "_SYSTEMD_UNIT=$1" + "UNIT=$1" _PID=1`
 
 // userScript prints the last lines of a unit of a user's manager in this boot.
 const userScript = `
 journalctl --sync 2>/dev/null
-journalctl --quiet --output=json --output-fields=MESSAGE --lines="$3" --boot \
+journalctl --quiet --all --output=json --output-fields=MESSAGE --lines=100 --boot \
   "_SYSTEMD_USER_UNIT=$1" "_UID=$2" + "USER_UNIT=$1" "_UID=$2"`
 
 // explain adds to each finding what the journal says about it. A journal that
@@ -37,16 +33,12 @@ func explain(ctx context.Context, host Host, findings []Finding) error {
 	within, cancel := context.WithTimeoutCause(ctx, lookLimit, fmt.Errorf("the journal did not answer within %s", lookLimit))
 	defer cancel()
 	for i, f := range findings {
-		if f.Class == Remark || (f.Unit.Invocation == "" && f.Unit.User == "") {
+		if f.Class == Remark {
 			continue
 		}
-		lines, most := fmt.Sprint(journalLines), []string{}
-		script, args := invocationScript, []string{f.Unit.Invocation, lines}
-		switch {
-		case f.Unit.User != "":
-			script, args = userScript, []string{f.Unit.Name, f.Unit.User, lines}
-		case f.Fault == RestartLoop:
-			script, args = unitScript, []string{f.Unit.Name, lines}
+		script, args := unitScript, []string{f.Unit.Name}
+		if f.Unit.User != "" {
+			script, args = userScript, []string{f.Unit.Name, f.Unit.User}
 		}
 		out, err := host.Output(within, script, args...)
 		if ctx.Err() != nil {
@@ -56,12 +48,47 @@ func explain(ctx context.Context, host Host, findings []Finding) error {
 			findings[i].Journal = []string{"its journal can't be read: " + err.Error()}
 			continue
 		}
-		for _, entry := range journal.Parse(string(out)) {
-			most = append(most, strings.Split(strings.TrimRight(entry.Message, "\n"), "\n")...)
+		entries := journal.Parse(string(out))
+		if f.Unit.User == "" && f.Unit.Invocation != "" && f.Fault != RestartLoop {
+			entries = ofInvocation(entries, f.Unit.Invocation)
 		}
-		findings[i].Journal = most[max(0, len(most)-journalLines):]
+		findings[i].Journal = lastWords(entries)
 	}
 	return nil
+}
+
+// ofInvocation gives the entries of one invocation of a unit. Of a process that has
+// ended already journald may not know which it was of (systemd,
+// journald-context.c): what stands next to its entries counts as one of them.
+func ofInvocation(entries []journal.Entry, id string) []journal.Entry {
+	var kept []journal.Entry
+	seen, open := false, true
+	for _, e := range entries {
+		switch {
+		case e.Invocation == id:
+			seen, open = true, true
+			kept = append(kept, e)
+		case e.Invocation == "" && open:
+			kept = append(kept, e)
+		case e.Invocation != "" && !seen:
+			kept = nil
+		case e.Invocation != "":
+			open = false
+		}
+	}
+	return kept
+}
+
+// lastWords are the last lines of entries, and those before that name an error, fit
+// to be shown.
+func lastWords(entries []journal.Entry) []string {
+	var lines []string
+	for _, e := range entries {
+		for line := range strings.SplitSeq(strings.TrimRight(plaintext.Lines(e.Message), "\n"), "\n") {
+			lines = append(lines, plaintext.Cut(line, plaintext.LineLimit))
+		}
+	}
+	return tail.Last(lines, journalLines)
 }
 
 // sumsScript prints a checksum for each file, and a line for each that is not

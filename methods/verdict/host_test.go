@@ -47,7 +47,7 @@ func (m *machine) Output(ctx context.Context, script string, args ...string) ([]
 		answer = m.journal
 	case restartsScript:
 		answer = m.restarts
-	case invocationScript, unitScript, userScript:
+	case unitScript, userScript:
 		m.asked = append(m.asked, args[0])
 		answer = m.words
 	case sumsScript:

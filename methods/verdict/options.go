@@ -3,6 +3,8 @@ package verdict
 import (
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 	"time"
 
 	"fediversity.eu/slipway/groups"
@@ -21,7 +23,7 @@ const (
 type Options struct {
 	Limit    time.Duration // how long its units may take to settle
 	Baseline Baseline      // empty means Ignore
-	Tolerate []string      // names of units that do not turn the verdict, with the wildcards of path.Match
+	Tolerate []string      // names of units that do not turn the verdict, with the wildcards * ? [] of path.Match
 	Probes   []groups.Probe
 	System   string // the toplevel that ought to run; empty means any
 	Switch   int    // exit code of the switch, 0 where there was none
@@ -30,23 +32,48 @@ type Options struct {
 
 // CheckTolerate finds patterns that can match nothing.
 func CheckTolerate(patterns []string) error {
-	for _, pattern := range patterns {
-		if _, err := path.Match(pattern, ""); err != nil {
+	for _, pattern := range (Options{Tolerate: patterns}).patterns() {
+		if _, err := path.Match(literal(pattern), ""); err != nil {
 			return fmt.Errorf("%q is no name and no pattern: %w", pattern, err)
 		}
 	}
 	return nil
 }
 
-// tolerates tells whether a unit is on the list. A name without a type means a
-// service.
+// patterns are the names of Tolerate, one by one: no name of a unit has a blank in
+// it, so blanks set names apart as well.
+func (o Options) patterns() []string {
+	var all []string
+	for _, names := range o.Tolerate {
+		all = append(all, strings.Fields(names)...)
+	}
+	return all
+}
+
+// literal is a pattern in which a backslash is one: names of units have it where
+// systemd escapes (systemd.unit(5)).
+func literal(pattern string) string { return strings.ReplaceAll(pattern, `\`, `\\`) }
+
+// tolerates tells whether a unit is on the list.
 func (o Options) tolerates(unit string) bool {
-	for _, pattern := range o.Tolerate {
-		for _, name := range []string{pattern, pattern + ".service"} {
-			if ok, err := path.Match(name, unit); err == nil && ok {
-				return true
-			}
+	return slices.ContainsFunc(o.patterns(), func(pattern string) bool { return matches(pattern, unit) })
+}
+
+// matches tells whether a pattern means a unit. A name without a type means a
+// service.
+func matches(pattern, unit string) bool {
+	for _, name := range []string{pattern, pattern + ".service"} {
+		if ok, err := path.Match(literal(name), unit); err == nil && ok {
+			return true
 		}
 	}
 	return false
+}
+
+// idle lists the patterns that mean none of the units.
+func (o Options) idle(units []Unit, findings []Finding) []string {
+	return slices.DeleteFunc(o.patterns(), func(pattern string) bool {
+		return slices.ContainsFunc(units, func(u Unit) bool { return matches(pattern, u.Name) }) ||
+			slices.ContainsFunc(findings, func(f Finding) bool { return matches(pattern, f.Unit.Name) })
+	})
 }

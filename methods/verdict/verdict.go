@@ -73,6 +73,7 @@ type Verdict struct {
 	Probes   []Answer  // of the machine's probes, in their order
 	Machine  []string  // what is wrong with the machine as a whole
 	Units    int       // how many were looked at
+	Idle     []string  // names and patterns of Tolerate that mean no unit
 
 	baseline Baseline
 }
@@ -156,7 +157,7 @@ func (v Verdict) Err() error {
 	}
 	fault := &report.Fault{
 		Code: v.Code(), What: "judge the machine", Why: errors.New(strings.Join(append([]string{strings.Join(heads, ", ")}, lines...), "\n")),
-		Hint: "the new system stays in place: mend it and apply again, or look on the machine with systemctl status UNIT",
+		Hint: "look on the machine with systemctl status UNIT and journalctl --unit UNIT",
 	}
 	if fault.Code == report.Unknown {
 		fault.Hint = "whether the machine is healthy is not known; verify looks again"

@@ -83,15 +83,23 @@ func TestHowAFindingStandsInARecord(t *testing.T) {
 }
 
 func TestTolerated(t *testing.T) {
-	o := Options{Tolerate: []string{"acme-*.service", "network-wait", "exact.timer"}}
+	o := Options{Tolerate: []string{"acme-*.service", "network-wait", "exact.timer", `mnt-my\x2ddata.mount  one two`, `dev-*\x2d?.swap`}}
 	for unit, want := range map[string]bool{
 		"acme-order-renew-a.service": true, "network-wait.service": true, "exact.timer": true,
+		`mnt-my\x2ddata.mount`: true, "one.service": true, "two.service": true, `dev-a\x2db.swap`: true,
+		"mnt-myx2ddata.mount": false, "one two.service": false,
 		"acme.service": false, "network-wait.timer": false, "exact.service": false, "xacme-a.service": false,
 	} {
 		assert.Equal(t, o.tolerates(unit), want, unit)
 	}
 	assert.NilError(t, CheckTolerate(o.Tolerate))
 	assert.ErrorContains(t, CheckTolerate([]string{"a[.service"}), `"a[.service"`)
+}
+
+func TestWhatIsToleratedAndIsNotThere(t *testing.T) {
+	o := Options{Tolerate: []string{"web", "gone.service old", "acme-*"}}
+	units := []Unit{{Name: "web.service"}, {Name: "acme-a.timer"}}
+	assert.DeepEqual(t, o.idle(units, []Finding{{Unit: Unit{Name: "old.service"}}}), []string{"gone.service"})
 }
 
 func TestRoughDurations(t *testing.T) {

@@ -2,8 +2,10 @@ package verdict
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/internal/plaintext"
 	"fediversity.eu/slipway/targets/report"
 )
 
@@ -332,8 +335,45 @@ func TestTheLastWordsOfWhatFailed(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, faultsOf(v), "web.service: present failed")
 	assert.DeepEqual(t, v.Findings[0].Journal, []string{"cannot bind", "Main process exited", "for good"})
-	assert.DeepEqual(t, m.asked, []string{"0a0a"})
+	assert.DeepEqual(t, m.asked, []string{"web.service"})
 	assert.Equal(t, m.looks, 1, "nothing changed: one look")
+}
+
+func TestWordsOfAnInvocation(t *testing.T) {
+	entry := func(message, from, about string) string {
+		text, err := json.Marshal(map[string]string{"MESSAGE": message, "_SYSTEMD_INVOCATION_ID": from, "INVOCATION_ID": about})
+		assert.NilError(t, err)
+		return string(text) + "\n"
+	}
+	long := strings.Repeat("x", 10_000)
+	before := entry("Starting", "", "old") + entry("of the one before", "", "") + entry("Stopped", "", "old")
+	mine := entry("Starting", "manager", "0a0a") + entry("Address already in use", "", "") + entry("said", "0a0a", "") + entry(long, "", "")
+	for name, c := range map[string]struct {
+		words string
+		want  []string
+	}{
+		"what journald does not know the invocation of": {before + mine, []string{"Starting", "Address already in use", "said", plaintext.Cut(long, plaintext.LineLimit)}},
+		"a later one":              {entry("mine", "0a0a", "") + entry("Starting", "", "new") + entry("of the new", "", ""), []string{"mine"}},
+		"nothing but unknown ones": {entry("Address already in use", "", ""), []string{"Address already in use"}},
+		"a cause above many lines": {
+			entry("java.net.BindException: Address already in use", "0a0a", "") + strings.Repeat(entry("at x", "0a0a", ""), 30),
+			append([]string{"java.net.BindException: Address already in use", "… (20 lines cut)"}, slices.Repeat([]string{"at x"}, journalLines)...),
+		},
+		"what would move a terminal": {entry("a\x1b[2Jb\u202e", "0a0a", ""), []string{"ab"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v, err := Look(t.Context(), &machine{samples: []any{printed(110, web("failed"))}, words: c.words}, Options{Limit: time.Minute}, &report.Log{})
+			assert.NilError(t, err)
+			assert.DeepEqual(t, v.Findings[0].Journal, c.want)
+		})
+	}
+}
+
+func TestAUnitThatNeverRanHasItsReason(t *testing.T) {
+	findings := []Finding{{Unit: Unit{Name: "web.service"}, Fault: NotStarted, Class: New}}
+	m := &machine{words: `{"MESSAGE":"Dependency failed for web.service"}` + "\n"}
+	assert.NilError(t, explain(t.Context(), m, findings))
+	assert.DeepEqual(t, findings[0].Journal, []string{"Dependency failed for web.service"})
 }
 
 func TestAJournalThatCannotBeReadTakesNothingAway(t *testing.T) {

@@ -114,7 +114,7 @@ func (w *watching) settle(ctx context.Context, v *view, final bool) (Verdict, er
 			findings[i].Class = Tolerated
 		}
 	}
-	verdict := Verdict{Findings: findings, Units: len(v.now.Units), baseline: o.Baseline}
+	verdict := Verdict{Findings: findings, Units: len(v.now.Units), Idle: o.idle(v.now.Units, findings), baseline: o.Baseline}
 	if o.System != "" && v.now.System != o.System {
 		verdict.Machine = append(verdict.Machine, fmt.Sprintf("%s runs instead of %s", v.now.System, o.System))
 	}

@@ -52,9 +52,13 @@ func factsOf(r *report.Record) []fact {
 		f.say("switch", fmt.Sprintf("exit code %d", *r.Switch))
 	}
 	if back := r.Reverted; back != nil {
-		f.say("went back", back.Why+", at "+back.At)
-		f.code("gave up", back.From)
-		f.code("runs again", back.To)
+		names := []string{"went back", "gave up", "runs again"}
+		if back.Failed {
+			names = []string{"was to go back, and did not", "from", "to"}
+		}
+		f.say(names[0], back.Why+", at "+back.At)
+		f.code(names[1], back.From)
+		f.code(names[2], back.To)
 	}
 	f.plan(r.Plan)
 	if i := r.Inventory; i != nil {

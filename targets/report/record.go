@@ -149,6 +149,8 @@ type Reverted struct {
 	To   string `json:"to"`
 	Why  string `json:"why"`
 	At   string `json:"at"` // UTC, RFC 3339
+	// Failed says that it was to go back, and another system runs.
+	Failed bool `json:"failed,omitempty"`
 }
 
 // Copied says what went to the machine.

@@ -264,6 +264,44 @@ func TestAFolderThatIsNoStreamIsLeftAlone(t *testing.T) {
 	assert.Equal(t, report.CodeOf(err), report.Refused)
 }
 
+// FuzzStreams opens a folder whose catalog somebody else wrote: it is refused, or an
+// image can be added, found, and older ones retired.
+func FuzzStreams(f *testing.F) {
+	for _, seed := range []string{
+		`{"products":{}}`, `{"products":{"operator:base:amd64:container":null}}`, `null`, `{"products":null}`,
+		`{"products":{"operator:base:amd64:container":{"versions":{"20261101_010203":{"items":{"incus.tar.xz":{"path":"../../x"}}},"x":{}}}}}`,
+	} {
+		f.Add(seed)
+	}
+	image := fs.NewDir(f, "image", fs.WithFile("metadata.tar.xz", "meta"), fs.WithFile("nixos.squashfs", "root"))
+	b := built{Image: groups.Image{Name: "base"}, Files: incus.Files{Metadata: image.Join("metadata.tar.xz"), Root: image.Join("nixos.squashfs")}, Fingerprint: "f"}
+	now := time.Date(2026, 11, 1, 1, 2, 3, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, text string) {
+		r := &run{group: groups.Group{Name: "operator"}}
+		outer := t.TempDir()
+		dir := filepath.Join(outer, "images")
+		assert.NilError(t, os.MkdirAll(filepath.Join(dir, "streams", "v1"), 0o755))
+		assert.NilError(t, os.WriteFile(filepath.Join(dir, catalogFile), []byte(text), 0o600))
+		s, err := openStreams(dir)
+		if err != nil {
+			assert.Equal(t, report.CodeOf(err), report.Refused)
+			return
+		}
+		assert.NilError(t, s.add(t.Context(), r.product(b), "base", b, now))
+		assert.Assert(t, s.has(r.product(b), b))
+		retired := s.retire(r.product(b), b, 1)
+		assert.NilError(t, s.write())
+		_, err = s.sweep(r.product(b), retired, now)
+		assert.NilError(t, err)
+		again, err := openStreams(dir)
+		assert.NilError(t, err)
+		assert.Assert(t, again.has(r.product(b), b))
+		beside, err := os.ReadDir(outer)
+		assert.NilError(t, err)
+		assert.Equal(t, len(beside), 1)
+	})
+}
+
 func TestACopyThatIsCutOffLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -6,9 +6,10 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"fediversity.eu/slipway/internal/wait"
 )
 
 // answerError is an answer of NetBox's that is no success.
@@ -23,19 +24,8 @@ type answerError struct {
 func newAnswerError(method, path string, response *http.Response, body []byte) *answerError {
 	return &answerError{
 		method: method, path: path, status: response.StatusCode, body: body,
-		after: retryAfter(response.Header.Get("Retry-After"), time.Now()), location: response.Header.Get("Location"),
+		after: wait.After(response.Header, time.Now()), location: response.Header.Get("Location"),
 	}
-}
-
-// retryAfter reads the header of that name: seconds, or a time (RFC 9110, 10.2.3).
-func retryAfter(text string, now time.Time) time.Duration {
-	if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
 }
 
 // passing tells whether the next try may end otherwise.

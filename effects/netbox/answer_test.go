@@ -56,15 +56,23 @@ func TestRejectedObjectsAreNamed(t *testing.T) {
 	assert.Equal(t, rejected("create", roles, []string{"one"}, nil, broken), error(broken), "nobody knows what became of it")
 }
 
-func TestRetryAfter(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for text, want := range map[string]time.Duration{
-		"": 0, "7": 7 * time.Second, "-3": 0, "soon": 0,
-		now.Add(time.Minute).Format(http.TimeFormat):  time.Minute,
-		now.Add(-time.Minute).Format(http.TimeFormat): 0,
+// FuzzAnswers reads what a server says that it refuses: whatever it is, an error with
+// a text comes of it.
+func FuzzAnswers(f *testing.F) {
+	for _, seed := range []string{
+		`{"name":["A."]}`, `[{"name":["A."]},{}]`, `{"detail":"2 of 3","errors":[{"index":0,"errors":{"name":["A."]}},{"id":12,"errors":{"slug":["B."]}}]}`,
+		`{"errors":[{"index":99,"errors":{"a":"b"}},{"index":-7,"errors":"c"}]}`, `"text"`, `<html>`, `null`, `[null]`, `{"a":{"b":[1]}}`, "\xff", `{"":null}`,
 	} {
-		assert.Equal(t, retryAfter(text, now), want, text)
+		f.Add(http.StatusBadRequest, []byte(seed))
 	}
+	f.Fuzz(func(t *testing.T, status int, body []byte) {
+		answer := &answerError{method: "POST", path: "/api/", status: status, body: body}
+		assert.Assert(t, answer.Error() != "")
+		for _, names := range [][]string{nil, {"one"}, {"one", "two", "three"}} {
+			err := rejected("create", roles, names, []int{11, 12, 13}[:len(names)], answer)
+			assert.Assert(t, err != nil && err.Error() != "")
+		}
+	})
 }
 
 func TestExitCodes(t *testing.T) {

@@ -197,3 +197,34 @@ func TestAPlacementOfAnotherRepositoryHasNoForm(t *testing.T) {
 	_, err := Of(group)
 	assert.ErrorContains(t, err, "machine web of operator: placement <nil> has no form in module.json")
 }
+
+// FuzzRead holds that what is read can be written, and is the same when it is read
+// again: a layer that changes on its way is not the one that was pinned.
+func FuzzRead(f *testing.F) {
+	m, err := Of(full())
+	assert.NilError(f, err)
+	text, err := m.Bytes()
+	assert.NilError(f, err)
+	f.Add(text)
+	for _, seed := range []string{`{"version":1}`, `{"version":1,"groups":{"":{}}}`, `{"version":1,"groups":{"g":{"effects":{"image":[{"modules":["../x"]}]}}}}`, `null`, `{"version":1e0}`, `{"version":1} x`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m, err := Read(text)
+		if err != nil {
+			assert.Assert(t, err.Error() != "")
+			return
+		}
+		once, err := m.Bytes()
+		assert.NilError(t, err)
+		again, err := Read(once)
+		assert.NilError(t, err, "%s", once)
+		twice, err := again.Bytes()
+		assert.NilError(t, err)
+		assert.Equal(t, string(twice), string(once))
+		for name := range m.document.Groups {
+			_, err := m.Group(name)
+			assert.NilError(t, err)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -76,4 +77,28 @@ func TestAddressesThatAreRefused(t *testing.T) {
 			assert.Assert(t, !a.Set())
 		})
 	}
+}
+
+// FuzzAddresses holds that an address that is taken means the same when it is written
+// and read again, and is no option of the programs that get it.
+func FuzzAddresses(f *testing.F) {
+	for _, seed := range []string{
+		"/srv/modules", "/srv/c#/modules", "/srv/m.tar.gz#" + sum, "file:///srv/m.tgz#" + sri, "https://example.org/m.tar.gz#" + sum + ":a/./b",
+		"git+/srv/r#" + rev, "git+ssh://git@example.org:2222/m.git#" + sum + ":x", "git+https://-o@h/m#" + rev, "git+ssh://-oProxyCommand=x/m#" + rev,
+		"-x", "git+-x#" + rev, "~", "https://user:secret@example.org/m.tar#" + sum,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var a Address
+		if err := a.EnvDecode(text); err != nil {
+			return
+		}
+		var again Address
+		assert.NilError(t, again.EnvDecode(a.String()), "%q as %q", text, a)
+		assert.Equal(t, again, a, "%q", text)
+		assert.Assert(t, !strings.HasPrefix(a.where, "-"), a)
+		assert.Assert(t, a.kind == directory || a.pin != "", a)
+		assert.Assert(t, a.folder == "" || filepath.IsLocal(a.folder), a)
+	})
 }

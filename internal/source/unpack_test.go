@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	iofs "io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -127,4 +129,36 @@ func TestTreesThatAreRefused(t *testing.T) {
 			assert.Equal(t, len(left), 1, "nothing was written beside the tree")
 		})
 	}
+}
+
+// FuzzUnpack unpacks whatever has the pinned hash: nothing comes to be beside the
+// folder, and no link in it leads out.
+func FuzzUnpack(f *testing.F) {
+	f.Add(entries(&testing.T{}, folder("a/"), file("a/b", "x"), link("c", "a/b"), link("d", "../e")).Bytes())
+	f.Add(entries(&testing.T{}, link("a", ".."), file("a/b", "x")).Bytes())
+	f.Add(entries(&testing.T{}, link("a", "b"), link("b", "a"), file("../c", "x"), file("/d", "x")).Bytes())
+	f.Add([]byte("BZh9"))
+	f.Add([]byte{0x28, 0xb5, 0x2f, 0xfd, 0})
+	f.Add([]byte{0x1f, 0x8b})
+	f.Fuzz(func(t *testing.T, text []byte) {
+		outer := t.TempDir()
+		dir := filepath.Join(outer, "tree")
+		assert.NilError(t, os.Mkdir(dir, 0o700))
+		failed := unpack(bytes.NewReader(text), dir)
+		beside, err := os.ReadDir(outer)
+		assert.NilError(t, err)
+		assert.Equal(t, len(beside), 1)
+		if failed != nil {
+			return
+		}
+		assert.NilError(t, filepath.WalkDir(dir, func(path string, _ iofs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if to, err := filepath.EvalSymlinks(path); err == nil {
+				assert.Assert(t, to == dir || strings.HasPrefix(to, dir+"/"), "%s leads to %s", path, to)
+			}
+			return nil
+		}))
+	})
 }

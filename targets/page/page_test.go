@@ -1,6 +1,8 @@
 package page
 
 import (
+	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"html"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	nethtml "golang.org/x/net/html"
 	"gotest.tools/v3/assert"
@@ -17,6 +20,7 @@ import (
 	"gotest.tools/v3/golden"
 
 	"fediversity.eu/slipway/checks/reports"
+	"fediversity.eu/slipway/targets/graph"
 	"fediversity.eu/slipway/targets/report"
 )
 
@@ -269,4 +273,36 @@ func TestRunsOfSeveralGroupsAreNamedWithTheirs(t *testing.T) {
 			assert.Equal(t, strings.Join(names, ", "), c.want)
 		})
 	}
+}
+
+// FuzzRecords makes a page and a drawing of whatever is taken for a record: the
+// drawing within it is well-formed, and nothing ends the program.
+func FuzzRecords(f *testing.F) {
+	for _, r := range []*report.Record{reports.Combined(2)} {
+		text, err := json.Marshal(r)
+		assert.NilError(f, err)
+		f.Add(text)
+	}
+	for _, seed := range []string{
+		`{"version":1,"program":"x","members":[null]}`, `{"version":1,"program":"x","members":[{"members":[null]}]}`,
+		`{"version":1,"program":"x","timings":[{"step":"a","seconds":-1},{"step":"b","seconds":1e300}]}`,
+		`{"version":1,"program":"\u001b\ufffe","outcome":"<","units":[{}],"plan":{},"state":{},"error":{}}`,
+		`{"version":1,"program":"x","members":[{"program":"a","needs":["a","b"]},{"program":"b","needs":["a"]}]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		path := filepath.Join(t.TempDir(), "record.json")
+		assert.NilError(t, os.WriteFile(path, text, 0o600))
+		r, err := report.ReadRecord(path)
+		if err != nil {
+			return
+		}
+		page, err := Render(r)
+		assert.NilError(t, err)
+		assert.Assert(t, utf8.Valid(page))
+		picture, err := graph.Of(r).SVG()
+		assert.NilError(t, err)
+		assert.NilError(t, xml.Unmarshal(picture, new(struct{ XMLName xml.Name })))
+	})
 }

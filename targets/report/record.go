@@ -310,7 +310,17 @@ func ReadRecord(path string) (*Record, error) {
 	if r.Version != 1 || r.Program == "" {
 		return nil, fmt.Errorf("read record: %s: not a record of version 1, as REPORT writes them", path)
 	}
+	if !r.whole(deepest) {
+		return nil, fmt.Errorf("read record: %s: a member is no record, or they are nested more than %d deep", path, deepest)
+	}
 	return r, nil
+}
+
+// deepest is how far records may be members of one another: groups of groups are two.
+const deepest = 16
+
+func (r *Record) whole(levels int) bool {
+	return r != nil && levels > 0 && !slices.ContainsFunc(r.Members, func(m *Record) bool { return !m.whole(levels - 1) })
 }
 
 // jsonString is a string of a JSON document, which is a name where a colon

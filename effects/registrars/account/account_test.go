@@ -68,6 +68,51 @@ func TestAnswersThatAreNotBelieved(t *testing.T) {
 	}
 }
 
+// FuzzAnswers gives every client whatever a server could say: no answer may pass for
+// another delegation than it says, and none ends the run.
+func FuzzAnswers(f *testing.F) {
+	for _, seed := range []string{
+		`{"nameservers":["a.example.net"]}`, `[{"fqdns":["a.example.net"]}]`, `{"status":"SUCCESS","ns":["a.example.net"],"records":{"1":{"keyTag":"2"}}}`,
+		`{"code":0,"data":{"results":[{"id":1,"domain":{"name":"example","extension":"org"},"name_servers":[{"name":"a.example.net"}]}]}}`,
+		`{"code":1000,"resData":{"ns":["a.example.net"],"domain":"example.org"}}`, `["a.example.net"]`, `{"dnsSecEntries":[{"keyTag":1,"flags":257,"algorithm":8,"publicKey":"AwEAAQ=="}]}`,
+		`[{"key":1}]`, `[[]]`, `{"hosts":[["x",{"v4":["192.0.2.1"]}]]}`,
+	} {
+		f.Add(200, seed)
+	}
+	var status int
+	var body string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = fmt.Fprint(w, body)
+	}))
+	f.Cleanup(server.Close)
+	f.Fuzz(func(t *testing.T, code int, answer string) {
+		if code < 200 || code > 599 {
+			code = 200
+		}
+		status, body = code, answer
+		url, options := env.URL(server.URL), Options{Base: server.URL, Limit: 10 * time.Millisecond, Pause: time.Millisecond}
+		in := &openprovider{caller: newCaller("openprovider", options), token: "token", ids: map[string]int64{}}
+		in.judge = judgeEnvelope
+		unlocked := &inwx{caller: newCaller("inwx", options), in: true}
+		unlocked.judge = judgeINWX
+		for _, account := range []Account{
+			Gandi(GandiKeys{URL: url, Token: env.NewSecret("secret")}, options), OVH(OVHKeys{URL: url}, options), Porkbun(PorkbunKeys{URL: url}, options),
+			&transIP{caller: newCaller("transip", options), token: "token", since: time.Now()}, in, unlocked,
+		} {
+			got, err := account.Read(t.Context(), "example.org")
+			assert.Equal(t, account.Changes(), 0)
+			if err != nil {
+				assert.Assert(t, err.Error() != "")
+				continue
+			}
+			for _, server := range got.Servers {
+				assert.Assert(t, strings.Contains(strings.ToLower(answer), strings.TrimSuffix(strings.ToLower(server), ".")), "%q is not in %q", server, answer)
+			}
+		}
+	})
+}
+
 func TestHowLongIsWaited(t *testing.T) {
 	t.Run("as long as the registrar asks for", func(t *testing.T) {
 		var calls atomic.Int64

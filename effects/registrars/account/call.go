@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -199,7 +198,7 @@ func (a *caller) try(ctx context.Context, c call, body []byte) (answer []byte, a
 	if failed = judge(response.StatusCode, answer); failed != nil {
 		failed.Status = response.StatusCode
 	}
-	return answer, retryAfter(response.Header), failed
+	return answer, wait.After(response.Header, time.Now()), failed
 }
 
 // plain takes the address off an error of package http: it may have a query.
@@ -208,19 +207,6 @@ func plain(err error) error {
 		return wrapped.Err
 	}
 	return err
-}
-
-// retryAfter reads how long a registrar wants to be left alone (RFC 9110 section
-// 10.2.3), 0 where it does not say.
-func retryAfter(header http.Header) time.Duration {
-	text := header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, time.Until(at))
-	}
-	return 0
 }
 
 // byStatus judges an answer by its HTTP status.

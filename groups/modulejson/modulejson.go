@@ -102,6 +102,11 @@ func Read(text []byte) (Module, error) {
 		return Module{}, err
 	}
 	for name, layered := range m.document.Groups {
+		for machine, resource := range layered.Resources {
+			if resource.Placement.Placement == nil {
+				return Module{}, fmt.Errorf("resources of machine %s of %s: no placement; one is needed, of %s", machine, name, listed(kinds))
+			}
+		}
 		for _, image := range layered.Effects.Image {
 			if err := below(image.Modules); err != nil {
 				return Module{}, fmt.Errorf("image %s of %s: %w", image.Name, name, err)

@@ -150,6 +150,7 @@ func TestModulesThatAreRefused(t *testing.T) {
 		{"an unknown field of a zone", head + `{"effects":{"dns":{"zones":[{"serial":1}]}}}}}`, `unknown field "serial"`},
 		{"an unknown placement", head + `{"resources":{"web":{"placement":{"moon":{}}}}}}}`, `unknown kind "moon"; known are external, local`},
 		{"an unknown field of a placement", head + `{"resources":{"web":{"placement":{"local":{"gpu":1}}}}}}}`, `unknown field "gpu"`},
+		{"no placement", head + `{"resources":{"web":{}}}}}`, "resources of machine web of operator: no placement; one is needed, of external, local"},
 		{"two placements", head + `{"resources":{"web":{"placement":{"local":{},"external":{}}}}}}}`, "it has 2 kinds"},
 		{"a module of an image elsewhere", head + `{"effects":{"image":[{"name":"base","modules":["../../etc/x.nix"]}]}}}}`, `image base of operator: module "../../etc/x.nix" is not below the source`},
 		{"something after it", `{"version":1,"groups":{}} {}`, "no JSON object"},
@@ -169,7 +170,6 @@ func TestLayersThatCannotBeUsed(t *testing.T) {
 		{"no resources", head + `{}}}`, "resources: it declares no machine web of operator; it has none"},
 		{"no module", head + `{"machines":{"web":{"modules":[]}}}}}`, "machine web: no NixOS module"},
 		{"a module elsewhere", head + `{"machines":{"web":{"modules":["../../etc/nixos/configuration.nix"]}}}}}`, "is not below the source"},
-		{"no placement", head + `{"resources":{"web":{}}}}}`, "machine web: no placement"},
 		{"a probe that asks nothing", head + `{"machines":{"web":{"modules":["w.nix"],"probes":[{"name":"p"}]}}}}}`, "it asks one of tcp, http and command"},
 		{"a probe with a bad deadline", head + `{"machines":{"web":{"modules":["w.nix"],"probes":[{"name":"p","deadline":"soon","command":{"script":"true"}}]}}}}}`, `deadline "soon" is no duration`},
 	} {
@@ -219,9 +219,14 @@ func FuzzRead(f *testing.F) {
 		assert.NilError(t, err)
 		again, err := Read(once)
 		assert.NilError(t, err, "%s", once)
+		// What is empty may be left out, once.
 		twice, err := again.Bytes()
 		assert.NilError(t, err)
-		assert.Equal(t, string(twice), string(once))
+		third, err := Read(twice)
+		assert.NilError(t, err, "%s", twice)
+		final, err := third.Bytes()
+		assert.NilError(t, err)
+		assert.Equal(t, string(final), string(twice))
 		for name := range m.document.Groups {
 			_, err := m.Group(name)
 			assert.NilError(t, err)

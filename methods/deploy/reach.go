@@ -127,14 +127,17 @@ func classify(err error, changed bool) error {
 	if err == nil || errors.As(err, &fault) || !errors.As(err, &contact) {
 		return err
 	}
-	code := report.Unknown
+	told := &report.Fault{Code: report.Unknown, What: contact.Class.String(), Why: err, Hint: contact.Hint}
+	if strings.Contains(err.Error(), told.What) {
+		told.What = "talk to the machine" // the error has the class in it: once is enough
+	}
 	if changed {
-		return &report.Fault{Code: code, What: contact.Class.String(), Why: err, Hint: contact.Hint}
+		return told
 	}
 	switch contact.Class { //nolint:exhaustive // the others are about the network
 	case remote.HostKeyUnknown, remote.HostKeyChanged, remote.HostKeyWrongType, remote.HostKeyRevoked,
 		remote.Unauthenticated, remote.SessionRefused, remote.ForwardRefused, remote.ShellRefused, remote.SudoRefused:
-		code = report.Refused
+		told.Code = report.Refused
 	}
-	return &report.Fault{Code: code, What: contact.Class.String(), Why: err, Hint: contact.Hint}
+	return told
 }

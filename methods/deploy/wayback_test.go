@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"fediversity.eu/slipway/methods/nixos"
+	"fediversity.eu/slipway/methods/remote"
 	"fediversity.eu/slipway/targets/report"
 	"fediversity.eu/slipway/targets/task"
 )
@@ -43,4 +44,12 @@ func TestHintsFitWhereTheMachineStands(t *testing.T) {
 	assert.Equal(t, stays(unknown), error(unknown), "nobody knows what runs")
 	hints := strings.Join(report.Hints(notBack("/nix/store/old", errors.New("no way"), why)), " ")
 	assert.Assert(t, !strings.Contains(hints, "stays in place"), hints)
+}
+
+func TestWhatWentWrongWithTheContactIsSaidOnce(t *testing.T) {
+	err := classify(&remote.Error{Class: remote.ConnectionRefused, Op: "reach", Host: "root@web:22", Err: errors.New("connection refused: nothing listens there")}, false)
+	assert.Error(t, err, "talk to the machine: reach root@web:22: connection refused: nothing listens there")
+	err = classify(&remote.Error{Class: remote.Unauthenticated, Op: "reach", Host: "root@web:22", Err: errors.New("no key")}, false)
+	assert.Error(t, err, "login refused: reach root@web:22: no key")
+	assert.Equal(t, report.CodeOf(err), report.Refused)
 }

@@ -116,13 +116,26 @@ func networkError(where string, waited time.Duration, err error) *Error {
 	case errors.As(err, &name):
 		e.Class, e.Err = Unresolved, fmt.Errorf("name not resolved: %w", err)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		e.Class, e.Err = ConnectionRefused, fmt.Errorf("connection refused: %w", err)
+		e.Class, e.Err = ConnectionRefused, &refusedError{err}
 		e.Hint = "the host is there, but nothing listens on this port: is sshd running, is the port right?"
 	default:
 		e.Err = fmt.Errorf("unreachable after %s: %w", round(waited), err)
 	}
 	return e
 }
+
+// refusedError is a port at which nothing listens. The system's own text would say
+// again that the connection was refused.
+type refusedError struct{ err error }
+
+func (e *refusedError) Error() string {
+	if op, ok := errors.AsType[*net.OpError](e.err); ok && op.Addr != nil {
+		return "connection refused: nothing listens at " + op.Addr.String()
+	}
+	return "connection refused: nothing listens there"
+}
+
+func (e *refusedError) Unwrap() error { return e.err }
 
 // forwardError classes what a server said when it was to connect further. The
 // protocol has two reasons for it; which of the network's troubles it was, only

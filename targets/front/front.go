@@ -180,7 +180,7 @@ func explain(log *report.Log, err error) {
 	if !report.Told(err) {
 		log.Troublef("%s", err)
 	}
-	for _, hint := range report.Hints(err) {
+	for _, hint := range report.Advice(err) {
 		log.Infof("hint: %s", hint)
 	}
 }

@@ -155,7 +155,7 @@ func (n *node) aggregate(ctx context.Context) error {
 		if m.err == nil {
 			continue
 		}
-		failed = append(failed, m.err)
+		failed = append(failed, &report.Owned{Program: m.program.Name, Err: m.err})
 		outcomes[m.outcome()]++
 		if !m.blames {
 			codes = append(codes, report.CodeOf(m.err))

@@ -2,7 +2,6 @@ package report
 
 import (
 	"errors"
-	"slices"
 	"strings"
 )
 
@@ -49,34 +48,4 @@ func Words(err error) string {
 		return fault.Words
 	}
 	return CodeOf(err).String()
-}
-
-// Hints collects what an error advises, outermost first, each once. It walks
-// joined errors too.
-func Hints(err error) []string {
-	var hints []string
-	var walk func(error)
-	walk = func(err error) {
-		if fault, ok := err.(*Fault); ok && fault.Hint != "" { //nolint:errorlint // each link of the chain is looked at by itself
-			if !slices.Contains(hints, fault.Hint) {
-				hints = append(hints, fault.Hint)
-			}
-		}
-		switch inner := err.(type) { //nolint:errorlint // as above
-		case interface{ Unwrap() error }:
-			if next := inner.Unwrap(); next != nil {
-				walk(next)
-			}
-		case interface{ Unwrap() []error }:
-			for _, next := range inner.Unwrap() {
-				if next != nil {
-					walk(next)
-				}
-			}
-		}
-	}
-	if err != nil {
-		walk(err)
-	}
-	return hints
 }

@@ -51,6 +51,7 @@ func OnMachines() []Check {
 		{"deployment-evaluation-cache", "evaluates nothing twice, and everything that changed", "^TestDeploymentEvaluationCache$"},
 		{"deployment-real-nixos", "builds every machine over the nixpkgs that CHECKS_NIXPKGS names, and deploys to a NixOS", "^TestDeploymentRealNixOS$"},
 		{"deployment-verdicts", "brings about each way in which a unit or a probe is not well, on the bus of a machine and without it", "^TestDeploymentVerdicts"},
+		{"verdict-healthy-machines", "looks at machines with all kinds of units that are well, booted, switched, restarted and booted again: nothing is found", "^TestVerdictHealthyMachines$"},
 		{"contract-environment", "shows that programs read declared variables and children get no others", "^TestContractEnvironment$"},
 		{"contract-exit-codes", "compares the exit codes of the binary and of mage, signals included", "^TestContractExitCodes$"},
 		{"contract-layers", "takes layers from sources of every kind, under every decision, and refuses what is undecided, unpinned or not what was pinned", "^TestContractLayers"},

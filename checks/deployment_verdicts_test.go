@@ -64,6 +64,11 @@ const (
 	letGo = "touch /run/over"
 )
 
+// ran is a script that starts a service from another text than will be deployed.
+func ran(name string) string {
+	return "printf '[Service]\\nExecStart=/bin/sleep 1000001\\n' >/run/systemd/system/" + name + ".service; systemctl daemon-reload; systemctl start " + name
+}
+
 // hasFailed is a script that waits until a unit has failed, though not for ever.
 func hasFailed(unit string) string {
 	return "n=0; until systemctl is-failed --quiet " + unit + " || [ $n = 300 ]; do n=$((n+1)); sleep 0.2; done"
@@ -196,6 +201,18 @@ var everyFault = []faults{
 				systemctl reset-failed; systemctl daemon-reload; systemctl start user@65534.service`,
 			module: service("user-starter", `Type = "oneshot"; ExecStart = "/usr/bin/setpriv --reuid=65534 --clear-groups -- /usr/bin/systemctl --user start weeper.service"; Environment = "XDG_RUNTIME_DIR=/run/user/65534";`),
 			units:  one("weeper.service", failed), says: "weeper.service of user 65534: failed", after: "systemctl stop user@65534.service",
+		},
+	}},
+	{name: "what runs on", code: report.Unhealthy, verify: true, faults: []fault{
+		{
+			// As when somebody starts a service again between its stop and the moment when
+			// systemd reads the new units: the start of the new one does nothing.
+			name: "a process runs on as it was", before: ran("overtaken"), module: service("overtaken", sh(forEver)), after: "rm /run/systemd/system/overtaken.service",
+			units: one("overtaken.service", "new: runs on as it was before"), says: "its unit has changed since it was started",
+		},
+		{
+			name: "a process that is not to be restarted", before: ran("lasting"), module: service("lasting", sh(forEver)) + "systemd.services.lasting.restartIfChanged = false;\n",
+			units: one("lasting.service", "remark: runs on as it was before"), says: "declared not to be restarted", after: "rm /run/systemd/system/lasting.service",
 		},
 	}},
 	{name: "what the bus did not live to tell", code: report.Unhealthy, faults: []fault{

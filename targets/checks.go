@@ -132,6 +132,11 @@ func (Checks) DeploymentVerdicts(ctx context.Context) error {
 	return run(ctx, "checks-deployment-verdicts")
 }
 
+// VerdictHealthyMachines looks at machines with all kinds of units that are well, booted, switched, restarted and booted again: nothing is found.
+func (Checks) VerdictHealthyMachines(ctx context.Context) error {
+	return run(ctx, "checks-verdict-healthy-machines")
+}
+
 // ContractEnvironment shows that programs read declared variables and children get no others.
 func (Checks) ContractEnvironment(ctx context.Context) error {
 	return run(ctx, "checks-contract-environment")

@@ -39,6 +39,8 @@ type bus struct {
 	events []event
 	counts map[string]int           // restarts of units, as last heard
 	births map[string]time.Duration // of their main processes, likewise
+	deaths map[string]time.Duration
+	reads  int // how often systemd has read the texts of units
 }
 
 // bridgeScript connects to the machine's bus. It is part of systemd.
@@ -114,6 +116,7 @@ func (b *bus) open(ctx context.Context, over io.ReadWriteCloser) error {
 	for _, match := range [][]dbus.MatchOption{
 		{dbus.WithMatchSender(systemd), dbus.WithMatchInterface(systemd + ".Manager"), dbus.WithMatchMember("JobRemoved")},
 		{dbus.WithMatchSender(systemd), dbus.WithMatchInterface(systemd + ".Manager"), dbus.WithMatchMember("UnitNew")},
+		{dbus.WithMatchSender(systemd), dbus.WithMatchInterface(systemd + ".Manager"), dbus.WithMatchMember("Reloading")},
 		{dbus.WithMatchSender(systemd), dbus.WithMatchInterface(properties), dbus.WithMatchArg(0, systemd+".Service")},
 	} {
 		if err := conn.AddMatchSignalContext(ctx, match...); err != nil {
@@ -154,10 +157,11 @@ func (b *bus) alive() bool {
 // sample, whose units stay loaded from now on.
 func (b *bus) begin(s Sample) {
 	b.mu.Lock()
-	b.events, b.counts, b.births = nil, map[string]int{}, map[string]time.Duration{}
+	b.reads = 0
+	b.events, b.counts, b.births, b.deaths = nil, map[string]int{}, map[string]time.Duration{}, map[string]time.Duration{}
 	for _, u := range s.Units {
 		if u.User == "" {
-			b.counts[u.Name], b.births[u.Name] = u.Restarts, u.Started
+			b.counts[u.Name], b.births[u.Name], b.deaths[u.Name] = u.Restarts, u.Started, u.Exited
 		}
 	}
 	b.mu.Unlock()
@@ -174,12 +178,19 @@ func (b *bus) heard() []event {
 	return slices.Clone(b.events)
 }
 
+// reloaded is how often systemd has read the texts of units.
+func (b *bus) reloaded() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.reads
+}
+
 // keeps tells whether a unit is referred to. systemd unloads a unit that is
 // inactive and that nothing refers to, and forgets what became of it.
 func keeps(unit string) bool {
 	switch unit[strings.LastIndexByte(unit, '.')+1:] {
 	case "service", "socket", "timer", "path":
-		return !Unit{Name: unit}.ours()
+		return !asOurs(unit)
 	}
 	return false
 }
@@ -212,6 +223,9 @@ func (b *bus) DeliverSignal(_, _ string, signal *dbus.Signal) {
 		b.keep(unit)
 	}
 	b.mu.Lock()
+	if signal.Name == systemd+".Manager.Reloading" && len(signal.Body) > 0 && signal.Body[0] == true {
+		b.reads++
+	}
 	for _, e := range eventsOf(signal, b.clock()) {
 		if b.news(e) {
 			b.events = append(b.events, e)
@@ -227,7 +241,7 @@ func (b *bus) DeliverSignal(_, _ string, signal *dbus.Signal) {
 // news tells whether an event says more than those before it: with each change,
 // systemd repeats all properties that ever change.
 func (b *bus) news(e event) bool {
-	if (Unit{Name: e.unit}).ours() {
+	if asOurs(e.unit) {
 		return false
 	}
 	switch e.kind {
@@ -238,6 +252,10 @@ func (b *bus) news(e event) bool {
 	case started:
 		before := b.births[e.unit]
 		b.births[e.unit] = e.at
+		return e.at != before
+	case ended:
+		before := b.deaths[e.unit]
+		b.deaths[e.unit] = e.at
 		return e.at != before
 	case finished:
 	}
@@ -277,11 +295,26 @@ func eventsOf(signal *dbus.Signal, now time.Duration) []event {
 		if n, ok := changed["NRestarts"].Value().(uint32); ok && n < 1<<31 {
 			events = append(events, event{at: now, unit: unit, kind: restarted, restarts: int(n)})
 		}
-		if at, ok := changed["ExecMainStartTimestampMonotonic"].Value().(uint64); ok && at > 0 && at < uint64(forever/time.Microsecond) {
-			events = append(events, event{at: microseconds(at), unit: unit, kind: started})
+		if at, ok := past(changed, "ExecMainStartTimestampMonotonic"); ok {
+			events = append(events, event{at: at, unit: unit, kind: started})
+		}
+		code, known := changed["ExecMainCode"].Value().(int32)
+		status, _ := changed["ExecMainStatus"].Value().(int32)
+		if at, ok := past(changed, "ExecMainExitTimestampMonotonic"); ok && known {
+			e := event{at: at, unit: unit, kind: ended, result: "exit-code"}
+			if code == exited && status == 0 {
+				e.result = "success"
+			}
+			events = append(events, e)
 		}
 	}
 	return events
+}
+
+// past is a moment that was.
+func past(properties map[string]dbus.Variant, name string) (time.Duration, bool) {
+	at, ok := properties[name].Value().(uint64)
+	return microseconds(at), ok && at > 0 && at < uint64(forever/time.Microsecond)
 }
 
 // unitName is the name in the path of a unit, in which every byte but letters

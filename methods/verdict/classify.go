@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -34,6 +33,10 @@ func (v *view) findings(final bool) []Finding {
 			all = append(all, Finding{Unit: manager, Fault: NoUserLook, Class: Remark, Why: strings.TrimSpace(v.now.Refused[uid])})
 		}
 	}
+	return sorted(all)
+}
+
+func sorted(all []Finding) []Finding {
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Unit.User, b.Unit.User), cmp.Compare(a.Unit.Name, b.Unit.Name))
 	})
@@ -51,8 +54,12 @@ func (v *view) finding(u Unit, c course, final bool) (Finding, bool) {
 		return Finding{Fault: FailedUnit, Why: "systemd gave up restarting it"}, true
 	case u.Active == "failed":
 		return Finding{Fault: FailedUnit}, true
+	case c.periodic(u):
+		return Finding{Fault: Periodic, Class: Remark, Why: "with exit status 0, " + rough(u.Delay) + " later"}, true
 	case v.loops(u, c):
 		return Finding{Fault: RestartLoop}, true
+	case v.startedAgain(u, c):
+		return Finding{Fault: RestartLoop, Why: "something else than systemd starts it: " + plural(len(c.starts), "start") + " in " + rough(v.now.Now-c.starts[0])}, true
 	case u.moving() && !v.inProgress(u):
 		return v.onItsWay(u, final)
 	case u.Active == "active" && u.Reload != "" && u.Reload != "success" && !v.reloadedBefore(u):
@@ -61,6 +68,12 @@ func (v *view) finding(u Unit, c course, final bool) (Finding, bool) {
 		return Finding{Fault: Recovered, Class: Remark, Why: "for " + rough(v.life(u))}, true
 	case u.Active == "inactive":
 		return v.inactive(u, c)
+	case c.refused != "" && c.job == "done":
+		return Finding{Fault: Retried, Class: Remark, Why: "its start ended with: " + c.refused}, true
+	case u.Sub == "elapsed" && u.Vain:
+		return Finding{Fault: NeverFires, Class: Remark, Why: "and has never fired"}, true
+	case u.Active == "active" && u.hasUnitsInside():
+		return Finding{Fault: NotInside, Class: Remark, Why: "its own units may be unwell; only the container itself was judged"}, true
 	}
 	return Finding{}, false
 }
@@ -106,51 +119,6 @@ func (v *view) onItsWay(u Unit, final bool) (Finding, bool) {
 func (v *view) reloadedBefore(u Unit) bool {
 	was, ok := v.was[u.key()]
 	return ok && was.Reload == u.Reload && was.Invocation == u.Invocation && was.Changed == u.Changed
-}
-
-// inactive judges a unit that is down. Most are meant to be.
-func (v *view) inactive(u Unit, c course) (Finding, bool) {
-	switch c.job {
-	case "dependency":
-		return Finding{Fault: NotStarted, Why: "what it needs is not up" + named(v.broken(u))}, true
-	case "assert":
-		return Finding{Fault: NotStarted, Why: "its assertions are not met"}, true
-	case "failed":
-		return Finding{Fault: NotStarted, Why: "its start failed"}, true
-	case "timeout":
-		return Finding{Fault: NotStarted, Why: "its start took too long"}, true
-	}
-	if !v.wanted(u) {
-		return Finding{}, false
-	}
-	switch {
-	case u.AssertFail && u.Down < u.Tried:
-		return Finding{Fault: NotStarted, Why: "its assertions are not met"}, true
-	case u.Tried == 0 && len(v.missing(u)) > 0:
-		return Finding{Fault: NotStarted, Why: "it needs what can't be loaded" + named(v.missing(u))}, true
-	case (u.Tried == 0 || u.Type != "oneshot") && v.failed(u):
-		return Finding{Fault: NotStarted, Why: "what it needs is not up" + named(v.broken(u))}, true
-	case u.Changed == 0 && v.triggersNothing(u):
-		return Finding{Fault: NotStarted, Why: "the unit that it starts can't be loaded" + named(u.Triggers)}, true
-	case u.kind() == "service" && u.Type != "oneshot" && !u.Remains && len(u.TriggeredBy) == 0 && u.Started > v.since && v.base != nil && u.ExitCode == exited:
-		return Finding{Fault: Ended, Class: Remark, Why: fmt.Sprintf("exit status %d after %s", u.ExitStatus, rough(u.Exited-u.Started))}, true
-	case v.was[u.key()].Active == "active" && u.kind() != "timer" && u.Type != "oneshot" && len(u.TriggeredBy) == 0:
-		return Finding{Fault: Stopped, Class: Remark, Why: "though it is wanted by " + strings.Join(u.WantedBy, ", ")}, true
-	}
-	return Finding{}, false
-}
-
-// failed tells whether one of its requirements has failed.
-func (v *view) failed(u Unit) bool {
-	return slices.ContainsFunc(u.Requires, func(name string) bool { return v.units[key{u.User, name}].Active == "failed" })
-}
-
-// triggersNothing tells whether a timer, socket or path has nothing to start.
-func (v *view) triggersNothing(u Unit) bool {
-	return len(u.Triggers) > 0 && !slices.ContainsFunc(u.Triggers, func(name string) bool {
-		load := v.units[key{u.User, name}].Load
-		return load == "" || load == "loaded"
-	})
 }
 
 // unloaded finds what only events tell of: units that systemd has unloaded, with

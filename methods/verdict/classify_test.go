@@ -139,10 +139,11 @@ func TestEachRule(t *testing.T) {
 			others: []Unit{{Name: "db.service", Load: "not-found", Active: "inactive"}}, want: NotStarted, why: "can't be loaded: db.service",
 		},
 		{name: "its assertions are not met", unit: unit(func(u *Unit) { u.Active, u.AssertFail, u.Tried = "inactive", true, 150*second }), want: NotStarted, why: "assertions"},
-		{name: "its job was cancelled", unit: unit(state("inactive", "dead")), events: []event{{at: 150 * second, unit: "web.service", kind: finished, result: "canceled"}}},
+		{name: "its job was cancelled", unit: unit(state("inactive", "dead")), events: []event{{at: 150 * second, unit: "web.service", kind: finished, result: "canceled"}}, want: Stopped},
 		{
 			name: "its first start failed, and a later one did not", unit: unit(nil),
 			events: []event{{at: 150 * second, unit: "web.service", kind: finished, result: "failed"}, {at: 151 * second, unit: "web.service", kind: finished, result: "done"}},
+			want:   Retried, why: "its start ended with: failed",
 		},
 
 		{name: "can't be read", unit: unit(func(u *Unit) { u.Load, u.LoadError, u.Active = "bad-setting", "it is bad", "inactive" }), want: NotLoaded, why: "it is bad"},
@@ -172,6 +173,7 @@ func TestEachRule(t *testing.T) {
 			name: "ended for want of work", unit: unit(func(u *Unit) {
 				u.Active, u.ExitCode, u.Started, u.Exited, u.TriggeredBy = "inactive", exited, 150*second, 153*second, []string{"web.socket"}
 			}),
+			others: []Unit{{Name: "web.socket", Load: "loaded", Active: "active"}},
 		},
 		{name: "was stopped by something", unit: unit(func(u *Unit) { u.Active, u.ExitCode = "inactive", killed }), was: new(unit(nil)), want: Stopped, why: "though it is wanted by multi-user.target"},
 	} {

@@ -24,12 +24,15 @@ type machine struct {
 	words    any   // string or error: the last words of every invocation
 	sums     any   // string or error
 	command  any   // string or error: of a probe
+	texts    []any // string or error: of services, one a reading, the last for ever
 	bus      func(ctx context.Context, in io.Reader, out io.Writer) error
 	dial     func(ctx context.Context, network, address string) (net.Conn, error)
 
 	mu    sync.Mutex
 	looks int
 	asked []string // invocations whose last words were read
+	reads int
+	marks []string
 }
 
 func (m *machine) Output(ctx context.Context, script string, args ...string) ([]byte, error) {
@@ -50,6 +53,14 @@ func (m *machine) Output(ctx context.Context, script string, args ...string) ([]
 	case unitScript, userScript:
 		m.asked = append(m.asked, args[0])
 		answer = m.words
+	case textsScript:
+		if len(m.texts) > 0 {
+			answer = m.texts[min(m.reads, len(m.texts)-1)]
+			m.reads++
+		}
+	case marksScript:
+		m.marks = args
+		answer = nil
 	case sumsScript:
 		answer = m.sums
 		if answer == nil {

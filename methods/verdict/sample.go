@@ -36,6 +36,7 @@ var errNoUnits = errors.New("systemctl named no unit")
 // no sense, that user is not looked at.
 func parseSample(text string) (Sample, error) {
 	s := Sample{Refused: map[string]string{}}
+	known := map[key]bool{}
 	user, ended := "", false
 	for block := range strings.SplitSeq(text, "\n\n") {
 		p := pairs(block)
@@ -49,7 +50,8 @@ func parseSample(text string) (Sample, error) {
 				return Sample{}, err
 			case err != nil:
 				s.Refused[user] = err.Error()
-			case !unit.ours():
+			case !unit.ours() && !known[unit.key()]: // the default target is named twice
+				known[unit.key()] = true
 				s.Units = append(s.Units, unit)
 			}
 		case p["Boot"] != "" && user == "":
@@ -80,6 +82,9 @@ func pairs(block string) map[string]string {
 	p := map[string]string{}
 	for line := range strings.Lines(block) {
 		if name, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), "="); ok {
+			if had := p[name]; had != "" && name == "TimersMonotonic" { // a line for each base
+				value = had + " " + value
+			}
 			p[name] = value
 		}
 	}
@@ -100,11 +105,13 @@ func (s *Sample) header(p map[string]string) error {
 		nanoseconds = int64(seconds * float64(time.Second))
 	}
 	s.Now = time.Duration(nanoseconds)
-	clock, err := strconv.ParseInt(p["Clock"], 10, 64)
-	if err != nil || s.Now <= 0 {
+	clock, err := strconv.ParseFloat(p["Clock"], 64)
+	if err != nil || s.Now <= 0 || !(clock > -1e12 && clock < 1e12) {
 		return fmt.Errorf("clock %q at %s is none", p["Clock"], s.Now)
 	}
-	s.Clock = time.Unix(clock, 0)
+	s.Clock = time.Unix(int64(clock), 0)
+	at, _ := strconv.ParseFloat(p["Activated"], 64) // not every stat(1) tells it
+	s.Activated, s.Ran = activated(s.Now, clock, at), marks(p["Ran"])
 	return nil
 }
 
@@ -119,8 +126,9 @@ func unitOf(p map[string]string) (Unit, error) {
 		Result: p["Result"], Reload: p["ReloadResult"], Type: p["Type"], Restart: p["Restart"], Remains: p["RemainAfterExit"] == "yes",
 		Invocation: p["InvocationID"], Job: p["Job"] != "" && p["Job"] != "0",
 		Requires: names(p, "Requires", "BindsTo", "Requisite"), RequiredBy: names(p, "RequiredBy", "BoundBy", "RequisiteOf"),
-		WantedBy: names(p, "WantedBy"), Triggers: names(p, "Triggers"), TriggeredBy: names(p, "TriggeredBy"),
-		Files: names(p, "FragmentPath", "DropInPaths"),
+		WantedBy: names(p, "WantedBy", "UpheldBy"), Conflicts: names(p, "Conflicts", "ConflictedBy"), Triggers: names(p, "Triggers"), TriggeredBy: names(p, "TriggeredBy"),
+		Files:   names(p, "FragmentPath", "DropInPaths"),
+		Default: slices.Contains(names(p, "Names"), "default.target"), Transient: p["Transient"] == "yes",
 	}
 	if u.Active == "" {
 		return Unit{}, fmt.Errorf("unit %s: no ActiveState", u.Name)
@@ -141,7 +149,10 @@ func unitOf(p map[string]string) (Unit, error) {
 		{"ExecMainStartTimestampMonotonic", moment(&u.Started)},
 		{"ExecMainExitTimestampMonotonic", moment(&u.Exited)},
 		{"ActiveEnterTimestampMonotonic", moment(&u.Up)},
+		{"ActiveExitTimestampMonotonic", moment(&u.Left)},
 		{"InactiveEnterTimestampMonotonic", moment(&u.Down)},
+		{"WatchdogUSec", span(&u.Watchdog)},
+		{"RuntimeMaxUSec", span(&u.Longest)},
 		{"StateChangeTimestampMonotonic", moment(&u.Changed)},
 		{"ConditionTimestampMonotonic", moment(&u.Tried)},
 		{"AssertTimestampMonotonic", moment(&asserted)},
@@ -153,7 +164,31 @@ func unitOf(p map[string]string) (Unit, error) {
 		}
 	}
 	u.AssertFail = asserted > 0 && p["AssertResult"] == "no"
+	u.timer(p)
+	u.Overtaken = u.Started > 0 && strings.Contains(p["ExecStart"], "start_time=[n/a]")
+	u.Skipped = u.Tried > 0 && p["ConditionResult"] == "no"
 	return u, nil
+}
+
+// timer reads what only timers have. A moment that never comes is "infinity" or
+// nothing. One that fires a while after the boot, and at no other time, has its
+// next time in the next boot.
+func (u *Unit) timer(p map[string]string) {
+	if _, known := p["LastTriggerUSec"]; !known {
+		return
+	}
+	never := func(name string) bool {
+		return p[name] == "" || p[name] == "infinity" || p[name] == "0" || p[name] == "n/a"
+	}
+	next, fired := !never("NextElapseUSecRealtime") || !never("NextElapseUSecMonotonic"), !never("LastTriggerUSec")
+	u.Spent = !next && fired && p["RemainAfterElapse"] == "no"
+	u.Vain = !next && !fired && (p["TimersCalendar"] != "" || !atBootOnly(p["TimersMonotonic"]))
+}
+
+// atBootOnly tells whether every base of a timer is the start of the machine:
+// "{ OnBootUSec=15min ; next_elapse=15min }".
+func atBootOnly(bases string) bool {
+	return bases != "" && strings.Count(bases, "On") == strings.Count(bases, "OnBootUSec")+strings.Count(bases, "OnStartupUSec")
 }
 
 // names reads lists, which have blanks between their words.

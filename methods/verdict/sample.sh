@@ -1,9 +1,10 @@
-properties=Id,LoadState,LoadError,ActiveState,SubState,Result,ReloadResult,Type,Restart,RestartUSec,RestartUSecNext,RemainAfterExit,NRestarts,InvocationID,Job,ExecMainCode,ExecMainStatus,ExecMainStartTimestampMonotonic,ExecMainExitTimestampMonotonic,ActiveEnterTimestampMonotonic,InactiveEnterTimestampMonotonic,StateChangeTimestampMonotonic,ConditionTimestampMonotonic,AssertResult,AssertTimestampMonotonic,Requires,BindsTo,Requisite,Triggers,TriggeredBy,WantedBy,RequiredBy,BoundBy,RequisiteOf,FragmentPath,DropInPaths
+properties=Id,LoadState,LoadError,ActiveState,SubState,Result,ReloadResult,Type,Restart,RestartUSec,RestartUSecNext,RemainAfterExit,NRestarts,InvocationID,Job,ExecMainCode,ExecMainStatus,ExecMainStartTimestampMonotonic,ExecMainExitTimestampMonotonic,ActiveEnterTimestampMonotonic,ActiveExitTimestampMonotonic,InactiveEnterTimestampMonotonic,StateChangeTimestampMonotonic,ConditionResult,ConditionTimestampMonotonic,AssertResult,AssertTimestampMonotonic,Requires,BindsTo,Requisite,Triggers,TriggeredBy,WantedBy,RequiredBy,BoundBy,RequisiteOf,UpheldBy,Conflicts,ConflictedBy,Names,Transient,FragmentPath,DropInPaths,WatchdogUSec,RuntimeMaxUSec,NextElapseUSecRealtime,NextElapseUSecMonotonic,LastTriggerUSec,RemainAfterElapse,TimersMonotonic,TimersCalendar,ExecStart
 # Devices and slices have nothing that could fail, and a machine has many of them.
-set -- '*.service' '*.socket' '*.timer' '*.path' '*.mount' '*.automount' '*.swap' '*.target' '*.scope'
+# The target that it starts at boot is among them under whatever name it has.
+set -- default.target '*.service' '*.socket' '*.timer' '*.path' '*.mount' '*.automount' '*.swap' '*.target' '*.scope'
 export LC_ALL=C
 
-now=
+now= marks=
 while read -r a b n rest; do
 	[ "$a $b" != "now at" ] || { now=$n && break; }
 done 2>/dev/null </proc/timer_list
@@ -11,9 +12,14 @@ read -r uptime rest </proc/uptime
 echo "Boot=$(cat /proc/sys/kernel/random/boot_id)"
 echo "Now=$now"
 echo "Uptime=$uptime"
-echo "Clock=$(date +%s)"
+echo "Clock=$(date +%s.%N)"
+echo "Activated=$(stat -c %.Y /run/current-system 2>/dev/null)"
 echo "System=$(readlink -f /run/current-system)"
 echo "Cursor=$(journalctl --quiet --lines=0 --show-cursor 2>/dev/null)"
+for mark in /run/slipway/ran/*; do
+	[ ! -f "$mark" ] || { read -r ran <"$mark" && marks="$marks ${mark##*/} $ran"; }
+done
+echo "Ran=$marks"
 echo
 systemctl show --all --property=$properties "$@" || exit
 

@@ -38,7 +38,7 @@ func TestParseSample(t *testing.T) {
 		{"line ends of terminals", whole("Id=a.target\r\nActiveState=active\r\n"), []Unit{{Name: "a.target", Active: "active"}}, ""},
 		{"a name with the sign in it", whole("Id=a=b.service\nActiveState=active\n"), []Unit{{Name: "a=b.service", Active: "active"}}, ""},
 		{"a block of something else", whole("Version=255\n\nId=a.target\nActiveState=active\n"), []Unit{{Name: "a.target", Active: "active"}}, ""},
-		{"a unit of ours", whole("Id=slipway-switch-1.service\nActiveState=failed\n\nId=a.target\nActiveState=active\n"), []Unit{{Name: "a.target", Active: "active"}}, ""},
+		{"a unit of ours", whole("Id=slipway-switch-1.service\nActiveState=failed\nTransient=yes\n\nId=a.target\nActiveState=active\n"), []Unit{{Name: "a.target", Active: "active"}}, ""},
 		{"a unit of a user", whole("Id=a.target\nActiveState=active\n\n\nUser=1000\n\nId=a.target\nActiveState=failed"), []Unit{{Name: "a.target", Active: "active"}, {Name: "a.target", User: "1000", Active: "failed"}}, ""},
 		{
 			"the error of a unit that can't be loaded", whole("Id=a.service\nActiveState=inactive\nLoadError=org.freedesktop.systemd1.BadUnitSetting \"Unit is bad.\"\n"),

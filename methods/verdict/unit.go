@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -32,14 +33,26 @@ type Unit struct {
 	Started    time.Duration // its main process
 	Exited     time.Duration // its main process
 	Up         time.Duration // when it became active
+	Left       time.Duration // when it last ceased to be active
 	Down       time.Duration // when it became inactive
 	Changed    time.Duration // when its state last changed
 	Tried      time.Duration // when its conditions were last looked at: at each start
+	Skipped    bool          // its conditions were looked at, and were not met
 	AssertFail bool          // its assertions were looked at, and were not met
 
 	Requires, RequiredBy  []string // or is bound to
-	WantedBy              []string
+	WantedBy              []string // or is upheld by
 	Triggers, TriggeredBy []string
+	Conflicts             []string // in either direction
+
+	Watchdog time.Duration // how long it may give no sign of life; 0 means for ever
+	Longest  time.Duration // how long it may run; 0 means for ever
+	Spent    bool          // a timer that has fired, and is not needed any more
+	Vain     bool          // a timer that has no next time, and has never fired
+
+	Overtaken bool // systemd has read the texts of units since its process was started
+	Default   bool // what the machine starts at boot
+	Transient bool // was made by a program, for as long as the machine runs
 
 	Files []string // its text and what adds to it
 }
@@ -51,9 +64,17 @@ func (u Unit) key() key { return key{u.User, u.Name} }
 
 func (u Unit) kind() string { return u.Name[strings.LastIndexByte(u.Name, '.')+1:] }
 
-// ours tells whether this program made the unit, for a switch. Whoever did so
-// looks after it.
-func (u Unit) ours() bool { return strings.HasPrefix(u.Name, "slipway-") }
+// ourNames are the units that this program makes for a switch, a commit, the way
+// back and a reboot (methods/nixos). Whoever made one looks after it.
+var ourNames = regexp.MustCompile(`^slipway-(?:(?:switch|commit|guard)-[0-9a-f-]+|reboot)\.(?:service|timer)$`)
+
+// ours tells whether this program made the unit: one that somebody declared may
+// have any name.
+func (u Unit) ours() bool { return u.Transient && asOurs(u.Name) }
+
+// asOurs tells whether a unit is called as this program calls its own: all that
+// an event tells.
+func asOurs(name string) bool { return ourNames.MatchString(name) }
 
 // beingRestarted tells whether its process died and systemd waits before it
 // starts it again. With RestartMode=direct it never looks failed.
@@ -81,6 +102,12 @@ func (u Unit) moving() bool {
 	return u.Job && u.Active != "active"
 }
 
+// hasUnitsInside tells whether the unit is a container with a systemd of its own:
+// one of NixOS (containers.NAME), or of systemd-nspawn.
+func (u Unit) hasUnitsInside() bool {
+	return u.User == "" && (strings.HasPrefix(u.Name, "container@") || strings.HasPrefix(u.Name, "systemd-nspawn@"))
+}
+
 // serves tells whether the unit is up, also while it reads its settings again.
 func (u Unit) serves() bool {
 	return u.Active == "active" || u.Active == "reloading" || u.Active == "refreshing"
@@ -93,6 +120,9 @@ type Sample struct {
 	Clock  time.Time
 	System string // what /run/current-system leads to
 	Cursor string // of the journal's last entry; empty where there is none
+
+	Activated time.Duration     // when that system was made the present one; zero where that is not known
+	Ran       map[string]string // what outdated processes were started from, by invocation
 
 	Units   []Unit
 	Refused map[string]string // user IDs whose manager can't be looked at, and why

@@ -33,13 +33,19 @@ const (
 	Missing      Fault = "does not exist"
 	Masked       Fault = "is masked"
 	ReloadFailed Fault = "did not reload"
+	Stopped      Fault = "is no longer up"
+	Outdated     Fault = "runs on as it was before"
 )
 
 // Remarks are no faults, but worth a line.
 const (
 	Recovered  Fault = "was restarted, and runs"
 	Ended      Fault = "ended by itself"
-	Stopped    Fault = "is no longer up"
+	Periodic   Fault = "ends and is started again, as declared"
+	Retried    Fault = "did not start at first, and is well"
+	Idle       Fault = "is no longer up, and waits for its first use"
+	NeverFires Fault = "has no next time"
+	NotInside  Fault = "is not looked into"
 	Reset      Fault = "had failed before, and was not started again"
 	NoUserLook Fault = "can't be looked at"
 )

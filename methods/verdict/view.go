@@ -91,13 +91,71 @@ func (c course) deaths(u Unit) int {
 // long since. What the state is at the moment does not matter: most looks at a
 // loop find it up.
 func (v *view) loops(u Unit, c course) bool {
-	if c.deaths(u) < 2 {
+	if c.deaths(u) < 2 || c.periodic(u) {
 		return false
 	}
 	if u.Active != "active" {
 		return u.Active == "activating"
 	}
 	return v.life(u) <= c.proven()
+}
+
+// longPause is from which RestartSec on a process that ends well is taken for
+// work that is done again and again on purpose.
+const longPause = 3 * time.Second
+
+// periodic tells whether a unit does its work, ends well, and is started again
+// after a pause, as some people write what others write a timer for.
+func (c course) periodic(u Unit) bool {
+	if (u.Restart != "always" && u.Restart != "on-success") || u.Delay < longPause || u.Delay == forever || c.ill > 0 {
+		return false
+	}
+	if u.beingRestarted() {
+		return u.ExitCode == exited && u.ExitStatus == 0 && (u.Result == "" || u.Result == "success")
+	}
+	return c.well > 0 && c.restarts > 0
+}
+
+// busy is the time within which starts by hand follow each other in a loop.
+const busy = 20 * time.Second
+
+// beat is the longest pause between the last starts of a unit that were no
+// automatic restarts, and how many of them followed each other so quickly.
+func (c course) beat() (longest time.Duration, n int) {
+	for n = min(1, len(c.starts)); n < len(c.starts); n++ {
+		pause := c.starts[len(c.starts)-n] - c.starts[len(c.starts)-n-1]
+		if pause > busy {
+			break
+		}
+		longest = max(longest, pause)
+	}
+	return longest, n
+}
+
+// servesAlways tells whether the unit is a service that is to be up all the time.
+// Work that ends, and what is started when it is needed, may start often.
+func (v *view) servesAlways(u Unit) bool {
+	return u.kind() == "service" && u.User == "" && u.Type != "oneshot" && len(u.TriggeredBy) == 0 && v.pulled(u)
+}
+
+// startedAgain tells whether something else than systemd starts a unit again and
+// again, as a health check may: it was started three times in a row, once under
+// our eyes, and its present process is not older than those.
+func (v *view) startedAgain(u Unit, c course) bool {
+	if len(c.starts) < 3 || c.starts[len(c.starts)-1] <= v.first || !v.servesAlways(u) {
+		return false
+	}
+	pause, n := c.beat()
+	return n >= 3 && v.life(u) <= max(2*pause, 10*time.Second)
+}
+
+// mayBeStartedAgain is until when a unit may prove to be started again and again.
+func (v *view) mayBeStartedAgain(u Unit, c course) (time.Duration, bool) {
+	pause, n := c.beat()
+	if n < 2 || (n < 3 && c.starts[len(c.starts)-1] <= v.first) || !v.servesAlways(u) {
+		return 0, false
+	}
+	return c.starts[len(c.starts)-1] + max(2*pause, 10*time.Second), true
 }
 
 // inProgress tells whether the unit was on its way already when the watch
@@ -138,7 +196,7 @@ func (v *view) waits() pending {
 	for _, u := range v.now.Units {
 		c := v.course(u)
 		switch {
-		case v.loops(u, c), u.Active == "failed":
+		case v.loops(u, c), v.startedAgain(u, c), c.periodic(u), u.Active == "failed":
 			// It is found already.
 		case u.moving():
 			if !v.inProgress(u) && !v.dueTooLate(u) {
@@ -154,6 +212,9 @@ func (v *view) waits() pending {
 		case v.changed && u.Active == "active" && u.Type != "" && u.Type != "oneshot" && u.Started > v.since && u.Started <= v.first+v.calm:
 			until(u.Started+v.patience(u), u.Name)
 		}
+		if moment, ok := v.mayBeStartedAgain(u, c); ok && !v.startedAgain(u, c) {
+			until(moment, u.Name)
+		}
 	}
 	return w
 }
@@ -162,13 +223,19 @@ func (v *view) waits() pending {
 const longestPatience = 30 * time.Second
 
 // patience is how long a unit that this run started is watched while it is well:
-// as long as what can't start needs to show it, and as long as a restart of it
-// would take.
+// as long as what can't start needs to show it, as long as a restart of it would
+// take, and until the ends that its own text sets.
 func (v *view) patience(u Unit) time.Duration {
-	if u.Restart == "" || u.Restart == "no" {
-		return v.calm
+	wait := time.Duration(0)
+	if u.Restart != "" && u.Restart != "no" {
+		wait = min(u.Delay, longestPatience)
 	}
-	return v.calm + min(u.Delay, longestPatience)
+	for _, end := range []time.Duration{u.Watchdog, u.Longest} {
+		if end <= longestPatience {
+			wait = max(wait, end)
+		}
+	}
+	return v.calm + wait
 }
 
 // missing gives those of its requirements that systemd has nothing for.

@@ -17,7 +17,9 @@ type Watch struct {
 	faults []Finding      // of the baseline
 	texts  map[key]string // checksums of the units that have them
 	bus    *bus           // nil where there is none
-	log    *report.Log
+
+	declared map[key]declaration // of the services of the baseline
+	log      *report.Log
 }
 
 // lookLimit bounds one look; a machine that does not answer for so long is out
@@ -85,8 +87,17 @@ func (w *Watch) baseline(ctx context.Context, host Host) error {
 			w.faults = append(w.faults, f)
 		}
 	}
+	w.faults = append(w.faults, v.unproved()...)
 	w.base = v.now
-	w.texts, err = texts(ctx, host, unitsOf(w.faults))
+	stale, err := outdated(ctx, host, w.base, w.base.Ran)
+	if err != nil {
+		return err
+	}
+	w.faults = append(w.faults, stale...)
+	if w.texts, err = texts(ctx, host, unitsOf(w.faults)); err != nil {
+		return err
+	}
+	w.declared, err = declarations(ctx, host, processes(w.base))
 	return err
 }
 
@@ -108,7 +119,8 @@ func oneLook(ctx context.Context, host Host) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	return newView(nil, sample, parseEvents(string(out)), sample.Now-recent), nil
+	events := slices.DeleteFunc(parseEvents(string(out)), func(e event) bool { return e.kind == finished })
+	return newView(nil, sample, events, sample.Now-recent), nil
 }
 
 // Judge judges the machine when the change is done. The connection may be
@@ -121,11 +133,15 @@ func (w *Watch) Judge(ctx context.Context, host Host, o Options) (Verdict, error
 	}
 	watching := &watching{host: host, options: o, log: w.log, see: func(ctx context.Context) (view, error) { return w.look(ctx, host) }}
 	watching.class = func(ctx context.Context, v *view, findings []Finding) ([]Finding, error) {
+		more, err := w.outdated(ctx, host, v.now)
+		if err != nil {
+			return nil, err
+		}
+		findings = sorted(withOutdated(findings, more))
 		if err := w.compare(ctx, host, findings); err != nil {
 			return nil, err
 		}
-		reset, err := w.quiet(ctx, host, v, findings)
-		return append(findings, reset...), err
+		return w.quiet(ctx, host, v, findings)
 	}
 	if w.bus != nil && w.bus.alive() {
 		watching.wake = w.bus.wake
@@ -197,6 +213,9 @@ func (w *Watch) compare(ctx context.Context, host Host, findings []Finding) erro
 		id := f.Unit.key()
 		switch {
 		case f.Class == Remark:
+		case f.Unit.Default && f.isDown():
+			// Of a machine that was not up, nothing is proved.
+			findings[i].Class = New
 		case so(f) && now[id] == w.texts[id]:
 			findings[i].Class = Old
 		default:
@@ -206,7 +225,22 @@ func (w *Watch) compare(ctx context.Context, host Host, findings []Finding) erro
 	return nil
 }
 
-// quiet remembers what had failed before the change and is not failed now: a
+// unproved gives the units that died a moment ago, and that have not yet shown
+// that they live: if they die again, that is as old.
+func (v *view) unproved() []Finding {
+	var all []Finding
+	for _, u := range v.now.Units {
+		c := v.course(u)
+		switch {
+		case v.loops(u, c), c.periodic(u), v.dueTooLate(u):
+		case u.beingRestarted(), u.Active == "active" && c.restarts > 0 && c.last > 0 && v.life(u) <= c.proven():
+			all = append(all, Finding{Unit: u, Fault: RestartLoop})
+		}
+	}
+	return all
+}
+
+// quiet adds what had failed before the change and is not failed now: a
 // switch resets all failed states, also of what it does not start again. Such a
 // unit may be unloaded by now; it is gone only if its text is.
 func (w *Watch) quiet(ctx context.Context, host Host, v *view, findings []Finding) ([]Finding, error) {
@@ -214,7 +248,7 @@ func (w *Watch) quiet(ctx context.Context, host Host, v *view, findings []Findin
 	for _, f := range w.faults {
 		id := f.Unit.key()
 		now, there := v.units[id]
-		if f.Fault != FailedUnit || slices.ContainsFunc(findings, func(other Finding) bool { return other.Unit.key() == id }) {
+		if f.Fault != FailedUnit || slices.ContainsFunc(findings, func(other Finding) bool { return other.Unit.key() == id && !other.isDown() }) {
 			continue
 		}
 		if !there || (now.Load == "loaded" && now.Active == "inactive" && (now.Invocation == f.Unit.Invocation || now.Invocation == "")) {
@@ -226,10 +260,11 @@ func (w *Watch) quiet(ctx context.Context, host Host, v *view, findings []Findin
 		return nil, err
 	}
 	var all []Finding
+	all = findings
 	for _, f := range reset {
 		if id := f.Unit.key(); now[id] == w.texts[id] {
 			f.Fault, f.Class = Reset, Old
-			all = append(all, f)
+			all = append(slices.DeleteFunc(all, func(other Finding) bool { return other.Unit.key() == id }), f)
 		}
 	}
 	return all, nil
@@ -243,7 +278,12 @@ func Look(ctx context.Context, host Host, o Options, log *report.Log) (Verdict, 
 		v.changed = o.Changed
 		return v, err
 	}}
-	watching.class = func(_ context.Context, _ *view, findings []Finding) ([]Finding, error) {
+	watching.class = func(ctx context.Context, v *view, findings []Finding) ([]Finding, error) {
+		more, err := outdated(ctx, host, v.now, v.now.Ran)
+		if err != nil {
+			return nil, err
+		}
+		findings = sorted(withOutdated(findings, more))
 		for i, f := range findings {
 			if f.Class != Remark {
 				findings[i].Class = Present

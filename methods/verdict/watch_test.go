@@ -410,3 +410,29 @@ func TestProbesAreWaitedFor(t *testing.T) {
 		assert.Equal(t, s.took, 3*time.Second)
 	})
 }
+
+// A job that failed while the switch was under way, and whose unit is well at
+// the end, is what the switch reported: it is named, and the machine is healthy.
+func TestAStartThatFailedAndWasTriedAgain(t *testing.T) {
+	job := func(id, result string, at int) string {
+		return fmt.Sprintf(`{"MESSAGE_ID":%q,"UNIT":"web.service","__MONOTONIC_TIMESTAMP":"%d000000","JOB_TYPE":"start","JOB_RESULT":%q}`+"\n", id, at, result)
+	}
+	for _, c := range []struct {
+		name    string
+		after   string
+		journal string
+		want    string
+		code    report.Code
+	}{
+		{"well at the end", web("active"), job(unitFailed, "dependency", 105) + job(unitStarted, "done", 106), "web.service: remark did not start at first, and is well", report.Healthy},
+		{"not started again", web("inactive"), job(unitFailed, "dependency", 105), "web.service: new did not start", report.Unhealthy},
+		{"no unit to blame", web("active"), "", "", report.Unhealthy},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := judged(t, &machine{samples: []any{printed(100, web("active")), printed(120, c.after)}, journal: c.journal}, Options{Switch: 4})
+			assert.NilError(t, s.err)
+			assert.Equal(t, faultsOf(s.Verdict), c.want)
+			assert.Equal(t, s.Code(), c.code)
+		})
+	}
+}

@@ -86,7 +86,7 @@ func (w *watching) judge(ctx context.Context) (view, Verdict, error) {
 
 // blamed tells whether a finding may be why the switch reported failed units.
 func (f Finding) blamed() bool {
-	return f.Class != Remark || f.Fault == Recovered || f.Fault == NoUserLook
+	return f.Class != Remark || f.Fault == Recovered || f.Fault == Retried || f.Fault == NoUserLook
 }
 
 func (w *watching) look(ctx context.Context) (view, error) {

@@ -74,9 +74,10 @@ func TestDeploymentVerdictsOfWhatIsWanted(t *testing.T) {
 		},
 		{
 			name: "something restarts a service every second",
-			do: unit("nervous.service", `[Service]\nExecStart=/bin/sh -c "while sleep 1; do systemctl restart trivial; done"\n`) +
-				"systemctl daemon-reload; systemctl start nervous; sleep 3",
-			undo: without("nervous.service"), code: report.Unhealthy, units: one("trivial.service", "present: restarts again and again"),
+			do: wanted("shaken.service", `[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=/bin/sleep 1000000\n`) +
+				unit("nervous.service", `[Service]\nExecStart=/bin/sh -c "while sleep 1; do systemctl restart shaken; echo >>/run/shaken; done"\n`) + read +
+				"systemctl start nervous; n=0; until [ $(wc -l </run/shaken || echo 0) -ge 3 ] || [ $n -ge 300 ]; do n=$((n+1)); sleep 0.2; done",
+			undo: without("nervous.service", "shaken.service"), code: report.Unhealthy, units: one("shaken.service", "present: restarts again and again"),
 		},
 		{
 			name: "work that ends well and begins again after a minute",
@@ -104,6 +105,9 @@ func TestDeploymentVerdictsOfWhatIsWanted(t *testing.T) {
 					if c.do != "" {
 						w.on(g, c.do)
 					}
+					if c.undo != "" {
+						defer w.on(g, c.undo)
+					}
 					o := w.slipway(nil, "operator-ssh-web-verify")
 					assert.Check(t, o.code == c.code, "exit %d, want %d", o.code, c.code)
 					compareSome(t, o, c.units)
@@ -114,11 +118,7 @@ func TestDeploymentVerdictsOfWhatIsWanted(t *testing.T) {
 						assert.Check(t, o.code == c.code, "apply: exit %d, want %d", o.code, c.code)
 						assert.Check(t, w.on(g, generations) == before, "a generation was committed")
 						w.write("operator/web.nix", trivial)
-					}
-					if c.undo != "" {
 						w.on(g, c.undo)
-					}
-					if c.apply {
 						assert.Equal(t, w.slipway(nil, "operator-ssh-web-apply").code, report.Healthy)
 					}
 				})

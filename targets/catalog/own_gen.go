@@ -28,6 +28,7 @@ func own() []front.Target {
 		{Name: "checks:deploymentEvaluationCache", Description: "evaluates nothing twice, and everything that changed"},
 		{Name: "checks:deploymentRealNixos", Description: "builds every machine over the nixpkgs that CHECKS_NIXPKGS names, and deploys to a NixOS"},
 		{Name: "checks:deploymentVerdicts", Description: "brings about each way in which a unit or a probe is not well, on the bus of a machine and without it"},
+		{Name: "checks:verdictHealthyMachines", Description: "looks at machines with all kinds of units that are well, booted, switched, restarted and booted again: nothing is found"},
 		{Name: "checks:contractEnvironment", Description: "shows that programs read declared variables and children get no others"},
 		{Name: "checks:contractExitCodes", Description: "compares the exit codes of the binary and of mage, signals included"},
 		{Name: "checks:deploymentTfInherent", Description: "makes a database in PostgreSQL and a mount in OpenBao with a machine, and leaves both where the state is given up"},

@@ -228,6 +228,7 @@ func TestServicesThatOthersStartAgainAndAgain(t *testing.T) {
 		{name: "three times, a while ago", unit: unit(since(150)), events: starts(148, 149, 150), first: 200 * second},
 		{name: "twice, as by a switch", unit: unit(since(199)), events: starts(198, 199), first: 200 * second},
 		{name: "by hand, now and then", unit: unit(since(199)), events: starts(100, 150, 199), first: 198 * second},
+		{name: "long ago, and twice in a row", unit: unit(since(199)), events: starts(100, 198, 199), first: 198 * second, waits: true},
 		{name: "by systemd", unit: unit(func(u *Unit) { since(199)(u); u.Restarts = 0 }), events: starts(199), first: 198 * second},
 		{name: "by a timer", unit: unit(func(u *Unit) { since(199)(u); u.Type = "oneshot" }), events: starts(197, 198, 199), first: 198 * second},
 		{name: "by a socket", unit: unit(func(u *Unit) { since(199)(u); u.TriggeredBy = []string{"web.socket"} }), events: starts(197, 198, 199), first: 198 * second},

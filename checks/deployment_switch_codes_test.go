@@ -4,12 +4,24 @@ package checks
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"gotest.tools/v3/assert"
 
 	"fediversity.eu/slipway/checks/guest"
 	"fediversity.eu/slipway/targets/report"
+)
+
+// brokenBefore gives a machine a unit that fails whenever its target starts, and
+// mended takes it away.
+const (
+	brokenBefore = `mkdir -p /run/systemd/system/multi-user.target.wants
+printf '[Service]\nType=oneshot\nExecStart=/bin/false\n' >/run/systemd/system/old.service
+ln -s ../old.service /run/systemd/system/multi-user.target.wants/old.service
+systemctl daemon-reload; systemctl start old.service || :`
+	mended = `rm /run/systemd/system/old.service /run/systemd/system/multi-user.target.wants/old.service
+systemctl daemon-reload; systemctl reset-failed`
 )
 
 // TestDeploymentSwitchCodes brings each way about in which a switch ends, and
@@ -60,6 +72,35 @@ func TestDeploymentSwitchCodes(t *testing.T) {
 			left: func(toplevel string) string { return toplevel + "\n" + deployed.record.Toplevel },
 		},
 		{
+			name: "a unit fails that was broken before", more: `environment.etc.changed.text = "x";`,
+			before: brokenBefore, after: mended, code: report.Healthy, says: "old.service: failed",
+			left: func(toplevel string) string { return toplevel + "\n" + toplevel },
+		},
+		{
+			name: "the activation script fails beside a unit that was broken before", more: `system.activationScripts.bad = "echo no good >&2; false";`,
+			before: brokenBefore, after: mended, code: report.Failed, says: "the activation script failed, and units did too",
+			left: func(toplevel string) string { return toplevel + "\n" + deployed.record.Toplevel },
+		},
+		{
+			name: "a switch before left a unit to be reloaded that is gone", more: `environment.etc.changed.text = "y";`,
+			before: "mkdir -p /run/nixos; echo gone.mount >/run/nixos/reload-list",
+			code:   report.Healthy, says: "left gone.mount to be reloaded",
+			left: func(toplevel string) string { return toplevel + "\n" + toplevel },
+		},
+		{
+			name: "nobody knows who is logged in", more: service("changes", `ExecStart = "/bin/sleep 1000000";`),
+			before: "systemctl mask --quiet --runtime systemd-logind; systemctl stop systemd-logind", after: "systemctl unmask --quiet --runtime systemd-logind",
+			code: report.Failed, says: "the switch program died half-way (exit code ",
+			left: func(toplevel string) string { return toplevel + "\n" + deployed.record.Toplevel },
+		},
+		{
+			name: "nobody knows who is logged in, at first", more: service("changes", `ExecStart = "/bin/sleep 1000001";`) + `
+				system.activationScripts.late = "if [ -e /run/once ]; then systemctl unmask --quiet --runtime systemd-logind; else touch /run/once; fi";`,
+			before: "systemctl mask --quiet --runtime systemd-logind; systemctl stop systemd-logind", after: "systemctl unmask --quiet --runtime systemd-logind",
+			code: report.Healthy, says: "; once more",
+			left: func(toplevel string) string { return toplevel + "\n" + toplevel },
+		},
+		{
 			name: "a unit fails", more: `systemd.services.broken = { wantedBy = [ "multi-user.target" ]; serviceConfig.ExecStart = "/bin/false"; };`,
 			code: report.Unhealthy, says: "broken.service: failed",
 			left: func(toplevel string) string { return toplevel + "\n" + deployed.record.Toplevel },
@@ -75,9 +116,8 @@ func TestDeploymentSwitchCodes(t *testing.T) {
 			if c.before != "" {
 				w.on(g, c.before)
 			}
-			if c.after != "" {
-				defer w.on(g, c.after)
-			}
+			undo := sync.OnceFunc(func() { w.on(g, c.after+"\n:") })
+			defer undo()
 			w.write("operator/web.nix", strings.Replace(trivial, "  system.stateVersion", "  "+c.more+"\n  system.stateVersion", 1))
 			o := w.slipway(map[string]string{"VERDICT_TIMEOUT": "10s"}, "operator-ssh-web-apply")
 			assert.Equal(t, o.code, c.code)
@@ -87,6 +127,7 @@ func TestDeploymentSwitchCodes(t *testing.T) {
 				assert.Assert(t, !o.record.Changed)
 				assert.Equal(t, w.slipway(nil, "operator-ssh-web-verify").code, report.Healthy)
 			}
+			undo()
 			w.write("operator/web.nix", trivial)
 			assert.Equal(t, w.slipway(nil, "operator-ssh-web-apply").code, report.Healthy)
 			assert.Equal(t, state(), before)

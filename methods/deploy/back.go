@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fediversity.eu/slipway/methods/nixos"
+	"fediversity.eu/slipway/methods/verdict"
 	"fediversity.eu/slipway/targets/report"
 )
 
@@ -68,7 +69,7 @@ func (c *change) judgedAgain(ctx context.Context) string {
 	units, probes := c.Record.Units, c.Record.Probes
 	defer func() { c.Record.Units, c.Record.Probes = units, probes }()
 	c.stirred = true
-	if err := c.judge(ctx, nil, c.machine.Current, 0); err != nil {
+	if err := c.judge(ctx, nil, c.machine.Current, verdict.Switch{}); err != nil {
 		return "the system that it went back to: " + err.Error()
 	}
 	return "the system that it went back to is healthy"
@@ -114,7 +115,7 @@ func (c *change) unproved(ctx context.Context, d destination, why error) error {
 	}
 	back := c.machine.Current
 	c.Log.In("switch").Warnf("not healthy; going back to %s", back)
-	_, ended, err := c.activate(ctx, back, nixos.Guard{})
+	_, ended, err := c.carry(ctx, back, nixos.Guard{}, func() (nixos.Switch, error) { return nixos.StartBack(ctx, c.conn, back) })
 	if err == nil {
 		err = ended.Err(back)
 	}

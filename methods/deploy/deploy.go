@@ -90,7 +90,7 @@ func (c *change) begin(ctx context.Context) error {
 func (c *change) unchanged(ctx context.Context) error {
 	c.Log.Infof("nothing changed: %s runs already", c.machine.Current)
 	c.Record.Generation = c.machine.Generation
-	if err := c.judge(ctx, nil, c.machine.Current, 0); err != nil {
+	if err := c.judge(ctx, nil, c.machine.Current, verdict.Switch{}); err != nil {
 		return err
 	}
 	return c.reboot(ctx, nil, destination{toplevel: c.machine.Current}, false)
@@ -98,9 +98,9 @@ func (c *change) unchanged(ctx context.Context) error {
 
 // judge judges the machine, which ought to run a toplevel. Without a watch one
 // look is enough.
-func (c *change) judge(ctx context.Context, watch *verdict.Watch, toplevel string, code int) error {
+func (c *change) judge(ctx context.Context, watch *verdict.Watch, toplevel string, ended verdict.Switch) error {
 	options := c.verdict.options(c.reach.Deployment.Machine, toplevel)
-	options.Switch, options.Changed = code, c.stirred
+	options.Switch, options.Changed = ended, c.stirred
 	if watch != nil && c.doubted {
 		options.Baseline = verdict.Fail
 	}
@@ -122,7 +122,7 @@ func (c *change) to(ctx context.Context, d destination) error {
 	if c.arrived == d.toplevel && c.machine.Current == d.toplevel {
 		c.Record.Changed = true
 		c.Log.Infof("the switch of the earlier run did it; what is left is the verdict")
-		return c.settled(ctx, nil, d, c.judge(ctx, nil, d.toplevel, 0))
+		return c.settled(ctx, nil, d, c.judge(ctx, nil, d.toplevel, verdict.Switch{}))
 	}
 	if err := nixos.Check(ctx, c.conn, d.toplevel, c.Log); err != nil {
 		return c.inhibited(ctx, d, err)
@@ -189,7 +189,7 @@ func (c *change) prove(ctx context.Context, s nixos.Switch, watch *verdict.Watch
 	}
 	once := func() error {
 		defer c.show(ctx, s, guard)()
-		return c.judge(ctx, watch, d.toplevel, int(ended.Code))
+		return c.judge(ctx, watch, d.toplevel, verdict.Switch{Code: int(ended.Code), Units: ended.Said.Units, Users: ended.Said.Users})
 	}
 	why := once()
 	if ctx.Err() == nil && errors.Is(why, verdict.ErrContact) && c.login(ctx, s, guard) == nil {
@@ -246,10 +246,15 @@ const guardDelay = 30 * time.Second
 
 // activate runs the switch to its end, and logs in anew.
 func (c *change) activate(ctx context.Context, toplevel string, guard nixos.Guard) (nixos.Switch, nixos.Switched, error) {
+	return c.carry(ctx, toplevel, guard, func() (nixos.Switch, error) { return nixos.StartSwitch(ctx, c.conn, toplevel, guard) })
+}
+
+// carry starts a switch, runs it to its end, and logs in anew.
+func (c *change) carry(ctx context.Context, toplevel string, guard nixos.Guard, start func() (nixos.Switch, error)) (nixos.Switch, nixos.Switched, error) {
 	log := c.Log.In("switch")
 	log.Infof("to %s", toplevel)
 	defer c.Record.Time("switch")()
-	s, err := nixos.StartSwitch(ctx, c.conn, toplevel, guard)
+	s, err := start()
 	if _, ok := errors.AsType[*nixos.NotStartedError](err); ok {
 		return s, nixos.Switched{}, report.Fail("switch to the new system", err, "the running system was not changed")
 	}

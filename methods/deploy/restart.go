@@ -87,9 +87,9 @@ func (c *change) reboot(ctx context.Context, watch *verdict.Watch, d destination
 	if err := machine.Booted(d.toplevel); err != nil {
 		return err
 	}
-	why := c.judge(ctx, watch, d.toplevel, 0)
+	why := c.judge(ctx, watch, d.toplevel, verdict.Switch{})
 	if ctx.Err() == nil && errors.Is(why, verdict.ErrContact) && c.anew(ctx, nixos.Guard{}, func(context.Context, *remote.Conn) error { return nil }) == nil {
-		return c.judge(ctx, watch, d.toplevel, 0) // a machine that boots may cut its first connections
+		return c.judge(ctx, watch, d.toplevel, verdict.Switch{}) // a machine that boots may cut its first connections
 	}
 	return why
 }

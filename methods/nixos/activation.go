@@ -26,6 +26,8 @@ const (
 type Switched struct {
 	Code       SwitchCode
 	Result     string // as systemd calls it: "success", "exit-code", "signal"
+	Said       Said   // what the program said
+	Half       bool   // it died after it had begun, as the lists that it leaves show
 	Current    string // toplevel that runs now
 	Generation int    // of the profile now
 }
@@ -45,17 +47,26 @@ func (s Switched) Err(toplevel string) error {
 	switch {
 	case !s.exited():
 		return report.Fail(what, fmt.Errorf("the switch program was ended: %s", s.Result), "run it again: a switch can be repeated")
-	case s.Code == lockHeld:
+	case s.Half:
+		return report.Fail(what, fmt.Errorf("the switch program died half-way (exit code %d)", s.Code),
+			"its output above says where; run it again: a switch can be repeated")
+	case s.lockHeld():
 		return busySwitch(what)
-	case s.Code == rebootNeeded:
+	case s.Code == rebootNeeded && !s.Said.Began:
 		return &report.Fault{
 			Code: report.RebootNeeded, What: what, Why: errors.New("it needs a reboot: its init interface differs (exit code 100)"),
 			Hint: "the new system is the default at the next boot; reboot the machine",
 		}
-	case s.Code == switchRefused && !arrived:
-		return report.Refuse(what, errors.New("the switch program refused (exit code 1); the old system runs on"), "its output above says why")
+	case s.Untouched(toplevel):
+		why := fmt.Errorf("the switch program refused (exit code %d); nothing was changed", s.Code)
+		if !arrived {
+			why = fmt.Errorf("the switch program refused (exit code %d); the old system runs on", s.Code)
+		}
+		return report.Refuse(what, why, "its output above says why")
 	case s.Code == switchRefused:
 		return report.Fail(what, errors.New("the switch program failed half-way (exit code 1)"), "its output above says where; run it again")
+	case s.Code == unitsFailed && s.Said.Activation:
+		return report.Fail(what, errors.New("the activation script failed, and units did too (exit code 4)"), "its output above names the part that failed")
 	case s.Code == activationFailed:
 		return report.Fail(what, errors.New("the activation script failed (exit code 2)"), "its output above names the part that failed")
 	case s.Code == crashed:
@@ -74,10 +85,25 @@ func (s Switched) exited() bool {
 	return s.Result != "signal" && s.Result != "core-dump" && s.Result != "timeout"
 }
 
-// Untouched tells whether a switch that failed left the running system alone,
-// so that the profile must not stay at a system that never ran.
+// lockHeld tells whether another switch was under way: the number alone is also
+// that of a call that has to be tried again (EAGAIN), whenever that was.
+func (s Switched) lockHeld() bool {
+	return s.exited() && s.Code == lockHeld && s.Said.Locked && !s.Said.Began
+}
+
+// Untouched tells whether a switch that failed left the machine alone, so that
+// nothing is pending: it said something, but of no change, and left none undone.
+// Where its output is lost, only a refusal that left the system before is one.
 func (s Switched) Untouched(toplevel string) bool {
-	return s.exited() && (s.Code == lockHeld || s.Code == switchRefused && s.Current != toplevel)
+	switch {
+	case !s.exited() || s.Half || s.Said.Began:
+		return false
+	case s.Code == switchRefused && s.Current != toplevel, s.lockHeld():
+		return true
+	case s.Code == switched, s.Code == unitsFailed, s.Code == rebootNeeded, s.Code >= crashed:
+		return false
+	}
+	return s.Said.Something
 }
 
 // profileFailed is the exit code of a commit whose profile can't be set.
@@ -92,8 +118,10 @@ func (s Switched) CommitErr() error {
 		return report.Fail(what, fmt.Errorf("it was ended: %s", s.Result), hint)
 	case s.Code == switched:
 		return nil
-	case s.Code == lockHeld:
+	case s.lockHeld():
 		return busySwitch(what)
+	case s.Said.Refused:
+		return report.Fail(what, fmt.Errorf("its checks refuse to (exit code %d)", s.Code), "the new system runs, but the machine would boot the one before; its output above says what refuses")
 	case s.Code == profileFailed:
 		return report.Fail(what, errors.New("the system profile can't be set"), hint)
 	}

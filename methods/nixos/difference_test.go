@@ -132,7 +132,7 @@ func TestHowACommitEnded(t *testing.T) {
 		{Switched{Code: 0, Result: "success"}, ""},
 		{Switched{Code: 1, Result: "exit-code"}, "the boot loader can't be installed (exit code 1)"},
 		{Switched{Code: 70, Result: "exit-code"}, "the system profile can't be set"},
-		{Switched{Code: 11, Result: "exit-code"}, "another switch is under way"},
+		{Switched{Code: 11, Result: "exit-code", Said: locked}, "another switch is under way"},
 		{Switched{Code: 15, Result: "signal"}, "it was ended: signal"},
 		{Switched{Code: 0, Result: "timeout"}, "it was ended: timeout"},
 	} {

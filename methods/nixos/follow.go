@@ -52,6 +52,7 @@ func Follow(ctx context.Context, conn *remote.Conn, s Switch, limit time.Duratio
 	lines := log.Lines()
 	defer func() { _ = lines.Close() }()
 	var ended Switched
+	var said Said
 	cursor, lost := "", false
 	unit := s.Unit
 	w := wait.For{What: "the switch to end (unit " + unit + ")", Limit: limit, Try: lookLimit, Interval: 100 * time.Millisecond}
@@ -77,6 +78,7 @@ func Follow(ctx context.Context, conn *remote.Conn, s Switch, limit time.Duratio
 		}
 		seen := parseFollowed(string(out))
 		for _, line := range seen.lines {
+			said.hear(line)
 			_, _ = lines.Write(append([]byte(line), '\n'))
 		}
 		if seen.cursor != "" {
@@ -94,6 +96,7 @@ func Follow(ctx context.Context, conn *remote.Conn, s Switch, limit time.Duratio
 			return errors.New("it is still running")
 		}
 		ended, err = seen.switched()
+		ended.Said = said
 		return err
 	})
 	if ctx.Err() != nil {

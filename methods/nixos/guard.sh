@@ -60,14 +60,24 @@ fi
 echo "$why; going back to $from" >&2
 systemctl stop "$unit"
 echo "$from" >/run/slipway/switching
+# What was brought half-way is not repeated for ever, as long as another switch is
+# under way.
 code=11 end=$(($(up) + 120))
-while [ $code = 11 ] && [ "$(up)" -lt "$end" ]; do # as long as another switch is under way
-	"$from/bin/switch-to-configuration" test </dev/null
+rm -f "$dir/half"
+while [ $code = 11 ] && [ ! -e "$dir/half" ] && [ "$(up)" -lt "$end" ]; do
+	sh "$dir/switch" "$from" "$dir" back </dev/null
 	code=$?
 	[ $code != 11 ] || sleep 1
 done
+# Failed units hide an activation that failed.
+ill() {
+	journalctl --sync
+	journalctl --quiet --output=cat "_SYSTEMD_INVOCATION_ID=$INVOCATION_ID" |
+		grep -q -e '^Failed to run activate script$' -e '^Activation script snippet .* failed'
+} 2>/dev/null
 case $code in
-0 | 4) rm -f /run/slipway/switching ;;
+0) rm -f /run/slipway/switching ;;
+4) [ -e "$dir/half" ] || ill || rm -f /run/slipway/switching ;;
 esac
 
 mkdir -p /var/lib/slipway

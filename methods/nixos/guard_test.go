@@ -30,10 +30,11 @@ func newMachine(t *testing.T, then string) aMachine {
 		fs.WithDir("bin",
 			program("systemctl", `echo "systemctl $*" >>"$here/done"; [ "$1" = show ] || exit 0; property=${3#*=}; cat "$here/unit/$property" 2>/dev/null; :`),
 			program("systemd-run", `echo "systemd-run $1" >>"$here/done"; case $1 in *guard*) exit "$(cat "$here/guard-starts")" ;; esac; exit "$(cat "$here/unit-starts")"`),
-			program("switch-to-configuration", `echo "went back" >>"$here/done"; exit "$(cat "$here/code")"`),
+			program("switch-to-configuration", `echo "went back" >>"$here/done"; cd "$here"; . ./program; exit "$(cat code)"`),
+			program("journalctl", `cat "$here/journal"`),
 			program("sleep", `read -r now _ <"$here/uptime"; now=$((${now%.*} + 10)); echo "$now.00 0.00" >"$here/uptime"; cd "$here"; passed=$((now - 1000))
 `+then)),
-		fs.WithFile("code", "0"), fs.WithFile("guard-starts", "0"), fs.WithFile("unit-starts", "0"),
+		fs.WithFile("code", "0"), fs.WithFile("program", ""), fs.WithFile("journal", ""), fs.WithFile("guard-starts", "0"), fs.WithFile("unit-starts", "0"),
 		fs.WithDir("sw", fs.WithSymlink("bin", "../bin")),
 	)
 	return aMachine{t, dir}
@@ -58,14 +59,26 @@ func (m aMachine) read(name string) string {
 // run runs a script on the machine.
 func (m aMachine) run(script string, args ...string) error {
 	m.t.Helper()
-	script = strings.NewReplacer("/proc/uptime", m.dir.Join("uptime"), "/run/slipway", m.dir.Join("run"),
-		"/var/lib/slipway", m.dir.Join("lib"), "/nix/var/nix/gcroots", m.dir.Join("gcroots"),
-		"readlink -f /run/current-system", "readlink "+m.dir.Join("current-system")).Replace(script)
-	cmd := exec.CommandContext(m.t.Context(), "sh", append([]string{"-c", script, "sh"}, args...)...)
+	_, err := m.output(script, args...)
+	return err
+}
+
+// output is run, with what the script said.
+func (m aMachine) output(script string, args ...string) (string, error) {
+	m.t.Helper()
+	cmd := exec.CommandContext(m.t.Context(), "sh", append([]string{"-c", m.here(script), "sh"}, args...)...)
 	cmd.Env = append(os.Environ(), "PATH="+m.dir.Join("bin")+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	m.t.Logf("%s", out)
-	return err
+	return string(out), err
+}
+
+// here is a script that finds all on the machine that it looks for.
+func (m aMachine) here(script string) string {
+	return strings.NewReplacer("/proc/uptime", m.dir.Join("uptime"), "/run/slipway", m.dir.Join("run"),
+		"/var/lib/slipway", m.dir.Join("lib"), "/nix/var/nix/gcroots", m.dir.Join("gcroots"),
+		"/run/nixos", m.dir.Join("lists"),
+		"readlink -f /run/current-system", "readlink "+m.dir.Join("current-system")).Replace(script)
 }
 
 func TestGuardScript(t *testing.T) {
@@ -100,6 +113,7 @@ func TestGuardScript(t *testing.T) {
 			m := newMachine(t, c.then)
 			m.write("unit/LoadState", c.load)
 			m.write("unit/SubState", c.sub)
+			m.write("run/own/switch", m.here(switchScript))
 			if c.noted {
 				m.write(filepath.Join("run", noted), "")
 			}

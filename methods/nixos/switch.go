@@ -48,6 +48,9 @@ type Guard struct {
 	Limit   time.Duration // how long the switch may take
 }
 
+//go:embed switch.sh
+var switchScript string
+
 //go:embed guard.sh
 var guardScript string
 
@@ -73,7 +76,7 @@ give_up() {
   restore "$dir"
   exit "$1"
 }
-mkdir -p "$dir" && : >"$dir/before" || exit 1
+mkdir -p "$dir" && : >"$dir/before" && printf '%s' "$9" >"$dir/switch" || exit 1
 [ ! -e ` + pendingFile + ` ] || cat ` + pendingFile + ` >"$dir/before"
 printf '%s\n' "$to" > ` + pendingFile + ` || give_up 1
 if [ -n "$from" ]; then
@@ -85,7 +88,7 @@ fi
 systemd-run --unit="$unit" --description="Slipway switches to $to" \
   --service-type=exec --no-ask-password --quiet --property=RemainAfterExit=yes \
   ${LOCALE_ARCHIVE:+--setenv=LOCALE_ARCHIVE="$LOCALE_ARCHIVE"} \
-  -- "$to"/bin/switch-to-configuration test </dev/null && exec touch "$dir/started"
+  -- "$(readlink -f /bin/sh)" "$dir/switch" "$to" "$dir" "${10}" </dev/null && exec touch "$dir/started"
 status=$?
 # A busy systemd may have taken it up without having said so in time.
 case $(systemctl show --value --property=SubState "$unit") in
@@ -95,12 +98,22 @@ give_up $status`
 
 // StartSwitch starts to bring a machine to a toplevel, under a guard.
 func StartSwitch(ctx context.Context, conn *remote.Conn, toplevel string, g Guard) (Switch, error) {
+	return startSwitch(ctx, conn, toplevel, g, "")
+}
+
+// StartBack starts to bring a machine back to a toplevel. Its checks are not asked:
+// what refuses to take the place of a bad system would keep that one running.
+func StartBack(ctx context.Context, conn *remote.Conn, toplevel string) (Switch, error) {
+	return startSwitch(ctx, conn, toplevel, Guard{}, "back")
+}
+
+func startSwitch(ctx context.Context, conn *remote.Conn, toplevel string, g Guard, back string) (Switch, error) {
 	s, err := newSwitch(switchPrefix)
 	if err != nil {
 		return s, err
 	}
 	return s, start(ctx, conn, "start the switch", startScript,
-		s.Unit, toplevel, s.dir(), s.guard(), g.From, seconds(g.Confirm), seconds(g.Limit), guardScript)
+		s.Unit, toplevel, s.dir(), s.guard(), g.From, seconds(g.Confirm), seconds(g.Limit), guardScript, switchScript, back)
 }
 
 const startCommitScript = `
@@ -157,36 +170,58 @@ func (e *NotStartedError) Error() string {
 }
 
 // collectScript takes away a unit that ended, so that it neither makes the
-// machine degraded nor stays in the way. Only a change that ended well, or that
-// left all as it was (as Untouched tells), is no longer pending: any other is done
-// again by the next run. Its guard must not take a unit that is gone for one that
-// was never started.
-const collectScript = restoreScript + `
+// machine degraded nor stays in the way. Its guard must not take a unit that is gone
+// for one that was never started.
+const collectScript = `
 [ ! -e "$3/guard" ] || touch "$3/started"
 systemctl stop "$1" 2>/dev/null; systemctl reset-failed "$1" 2>/dev/null
-current=$(readlink -f /run/current-system)
-case $2 in
-0) rm -f ` + pendingFile + ` ;;
-1) [ "$current" = "$(cat ` + pendingFile + `)" ] || restore "$3" ;;
-11) restore "$3" ;;
-esac
-echo "$current"; readlink ` + systemProfile + `; :`
+say half "$([ ! -e "$3/half" ] || echo yes)"
+say pending "$(cat ` + pendingFile + ` 2>/dev/null)"
+say current "$(readlink -f /run/current-system)"
+say profile "$(readlink ` + systemProfile + `)"
+[ "$2" != 0 ] || rm -f ` + pendingFile + `
+:`
+
+const untouchedScript = restoreScript + `
+restore "$1"`
 
 // Collect ends what is left of a switch on the machine, and looks which system
-// runs now and which generation is the default.
+// runs now and which generation is the default. Only a change that ended well, or
+// that left all as it was, is no longer pending: any other is done again by the next
+// run.
 func Collect(ctx context.Context, conn *remote.Conn, s Switch, ended *Switched) error {
 	var out tail.Tail
 	how := "signal"
 	if ended.exited() {
 		how = strconv.Itoa(int(ended.Code))
 	}
-	err := step(ctx, conn, "collect the switch", stepLimit, remote.Command{Script: collectScript, Args: []string{s.Unit, how, s.dir()}, Stdout: &out})
+	err := step(ctx, conn, "collect the switch", stepLimit, remote.Command{Script: sayScript + collectScript, Args: []string{s.Unit, how, s.dir()}, Stdout: &out})
 	if err != nil {
 		return err
 	}
-	current, profile, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
-	ended.Current, ended.Generation = storePath(current), generationOf(profile)
-	return nil
+	if to := ended.collected(out.String()); !s.Activates() || !ended.Untouched(to) {
+		return nil
+	}
+	_, err = output(ctx, conn, "note that the switch changed nothing", stepLimit, untouchedScript, s.dir())
+	return err
+}
+
+// collected reads what collectScript printed, and gives the toplevel of the switch.
+func (s *Switched) collected(text string) (to string) {
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(strings.TrimRight(line, "\n"), "=")
+		switch key {
+		case "half":
+			s.Half = value != ""
+		case "pending":
+			to = storePath(value)
+		case "current":
+			s.Current = storePath(value)
+		case "profile":
+			s.Generation = generationOf(value)
+		}
+	}
+	return to
 }
 
 // Settle notes that a switch ended well whose exit code alone does not say so: it

@@ -26,8 +26,16 @@ type Options struct {
 	Tolerate []string      // names of units that do not turn the verdict, with the wildcards * ? [] of path.Match
 	Probes   []groups.Probe
 	System   string // the toplevel that ought to run; empty means any
-	Switch   int    // exit code of the switch, 0 where there was none
-	Changed  bool   // Look: another run changed the machine just now, so what started of late must live
+	Switch   Switch
+	Changed  bool // Look: another run changed the machine just now, so what started of late must live
+}
+
+// Switch is what the switch said of how it ended. The zero Switch is one that ended
+// well, or none.
+type Switch struct {
+	Code  int      // exit code
+	Units []string // that it says failed
+	Users []string // whose activation it says failed
 }
 
 // CheckTolerate finds patterns that can match nothing.

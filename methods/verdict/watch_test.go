@@ -105,8 +105,13 @@ func TestNewAndOld(t *testing.T) {
 		{name: "was up between restarts, and is so still", before: looping, after: strings.NewReplacer("NRestarts=2", "NRestarts=4", "=99000000", "=109000000").Replace(looping), want: "web.service: old restarts again and again"},
 		{name: "waited for a restart, and was given up", before: waiting, after: failed, want: "web.service: old failed"},
 		{name: "fails, and is tolerated", before: well, after: failed, options: Options{Tolerate: []string{"w?b"}}, want: "web.service: tolerated failed"},
-		{name: "a switch that blames nobody", before: well, after: well, options: Options{Switch: 4}, code: report.Unhealthy, says: "exit code 4"},
-		{name: "a switch that blames what was so before", before: failed, after: failed, options: Options{Switch: 4}, want: "web.service: old failed"},
+		{name: "a switch that blames nobody", before: well, after: well, options: Options{Switch: Switch{Code: 4}}, code: report.Unhealthy, says: "nothing new is failed"},
+		{name: "a switch that blames what was so before", before: failed, after: failed, options: Options{Switch: Switch{Code: 4, Units: []string{"web.service"}}}, want: "web.service: old failed"},
+		{name: "a switch that blames nobody, beside what was so before", before: failed, after: failed, options: Options{Switch: Switch{Code: 4}}, want: "web.service: old failed", code: report.Unhealthy, says: "nothing new is failed"},
+		{name: "a switch that blames nobody, beside what is new", before: well, after: failed, options: Options{Switch: Switch{Code: 4}}, want: "web.service: new failed", code: report.Unhealthy, says: "1 unit unhealthy\n"},
+		{name: "a switch that blames nobody, beside what is tolerated", before: well, after: failed, options: Options{Switch: Switch{Code: 4}, Tolerate: []string{"web"}}, want: "web.service: tolerated failed", code: report.Unhealthy, says: "nothing new is failed"},
+		{name: "a switch that blames another, beside what was so before", before: failed, after: failed, options: Options{Switch: Switch{Code: 4, Units: []string{"web.service", "mail.service"}}}, want: "web.service: old failed", code: report.Unhealthy, says: "of mail.service none is failed now"},
+		{name: "a switch that blames a user, beside what was so before", before: failed, after: failed, options: Options{Switch: Switch{Code: 4, Units: []string{"web.service"}, Users: []string{"ann"}}}, want: "web.service: old failed", code: report.Unhealthy, says: "the activation of user ann failed"},
 		{name: "another system", before: well, after: well, options: Options{System: "/nix/store/b"}, code: report.Unhealthy, says: "/nix/store/a runs instead of /nix/store/b"},
 		{name: "the right system", before: well, after: well, options: Options{System: "/nix/store/a"}},
 	} {
@@ -429,7 +434,7 @@ func TestAStartThatFailedAndWasTriedAgain(t *testing.T) {
 		{"no unit to blame", web("active"), "", "", report.Unhealthy},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := judged(t, &machine{samples: []any{printed(100, web("active")), printed(120, c.after)}, journal: c.journal}, Options{Switch: 4})
+			s := judged(t, &machine{samples: []any{printed(100, web("active")), printed(120, c.after)}, journal: c.journal}, Options{Switch: Switch{Code: 4, Units: []string{"web.service"}}})
 			assert.NilError(t, s.err)
 			assert.Equal(t, faultsOf(s.Verdict), c.want)
 			assert.Equal(t, s.Code(), c.code)

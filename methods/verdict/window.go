@@ -3,7 +3,6 @@ package verdict
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"fediversity.eu/slipway/targets/report"
@@ -84,11 +83,6 @@ func (w *watching) judge(ctx context.Context) (view, Verdict, error) {
 	}
 }
 
-// blamed tells whether a finding may be why the switch reported failed units.
-func (f Finding) blamed() bool {
-	return f.Class != Remark || f.Fault == Recovered || f.Fault == Retried || f.Fault == NoUserLook
-}
-
 func (w *watching) look(ctx context.Context) (view, error) {
 	within, cancel := context.WithTimeoutCause(ctx, lookLimit, fmt.Errorf("no answer within %s", lookLimit))
 	defer cancel()
@@ -118,9 +112,7 @@ func (w *watching) settle(ctx context.Context, v *view, final bool) (Verdict, er
 	if o.System != "" && v.now.System != o.System {
 		verdict.Machine = append(verdict.Machine, fmt.Sprintf("%s runs instead of %s", v.now.System, o.System))
 	}
-	if o.Switch != 0 && !slices.ContainsFunc(findings, Finding.blamed) {
-		verdict.Machine = append(verdict.Machine, fmt.Sprintf("the switch reported failed units (exit code %d), but none is failed now", o.Switch))
-	}
+	verdict.Machine = append(verdict.Machine, o.Switch.unexplained(findings)...)
 	return verdict, nil
 }
 

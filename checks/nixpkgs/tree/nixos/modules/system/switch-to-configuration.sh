@@ -5,6 +5,9 @@
 #   0 done, 1 refused or unusable, 2 activation failed, 4 units failed,
 #   11 another run holds the lock, 100 reboot needed, 101 standard error is gone
 #
+# Where it dies, its code is the number of the last error, whatever that was: 2 is
+# also that of a file that is not there, 11 that of a call to be tried again.
+#
 # Only units that a system of ours put into /etc/systemd/system are stopped,
 # restarted or reloaded; those of the machine underneath are none of its
 # business.
@@ -29,7 +32,7 @@ switch | boot | test | dry-activate | check) ;;
 esac
 [ "$(id -u)" = 0 ] || die 1 "switch-to-configuration must be run as root"
 [ -e /etc/NIXOS ] || grep -q "^ID=\"\?$DISTRO_ID\"\?\$" /etc/os-release ||
-	die 1 "This is not a NixOS installation!"
+	die 2 "This is not a NixOS installation!"
 export NIXOS_ACTION=$action
 
 run=/run/nixos
@@ -195,7 +198,10 @@ tell "stopping the following units" $stop
 tell "NOT restarting the following changed units" $skip
 
 log "activating the configuration..."
-other $TOPLEVEL/activate "$TOPLEVEL" || code=2
+if ! other $TOPLEVEL/activate "$TOPLEVEL"; then
+	log "Failed to run activate script"
+	code=2
+fi
 
 if [ -n "$reexec" ]; then
 	log "restarting systemd..."
@@ -214,18 +220,39 @@ changed=
 for file in $TOPLEVEL/etc/systemd/user/*.*; do
 	[ ! -f "$file" ] || cmp -s "$file" "$old/etc/systemd/user/${file##*/}" || changed="$changed ${file##*/}"
 done
-users=$(active | sed -n 's/^user@\([0-9]*\)\.service$/\1/p' | while read -r uid; do
-	awk -F: -v uid="$uid" '$3 == uid { print $1 }' /etc/passwd
-done)
+# Those who are logged in are known to logind; without it this is the end.
+users=$(timeout 25 loginctl list-users --no-legend 9>&-) || die 11 "Unable to list users with logind: no answer"
+users=$(echo "$users" | awk '{ print $2 }')
 for user in $users; do
 	log "reloading user units for $user..."
-	of_user "$user" daemon-reload && of_user "$user" reset-failed || code=4
-	[ -z "$changed" ] || of_user "$user" try-restart -- $changed || code=4
-	of_user "$user" start default.target || code=4
+	well=yes
+	of_user "$user" daemon-reload && of_user "$user" reset-failed || well=
+	[ -z "$changed" ] || of_user "$user" try-restart -- $changed || well=
+	of_user "$user" start default.target || well=
+	if [ -z "$well" ]; then
+		log "warning: user activation for $user failed"
+		code=4
+	fi
 done
 
 systemctl_jobs restart -- sysinit-reactivation.target
 
+# What is not up is not reloaded, but started; of a unit that systemd does not know
+# the program dies.
+up=
+for unit in $reload; do
+	case $(systemctl list-units --all --plain --no-legend --full -- "$unit" | awk '{ print $3 }') in
+	'') die 1 "Error: Failed to get unit $unit" ;;
+	active | activating) up="$up $unit" ;;
+	*)
+		if [ -e "$TOPLEVEL/$units/$unit" ]; then
+			start="$start $unit" listed="$listed $unit"
+			echo "$unit" >>$run/start-list
+		fi
+		;;
+	esac
+done
+reload=$up
 if [ -n "$reload" ]; then
 	tell "reloading the following units" $reload
 	systemctl_jobs reload -- $reload
@@ -260,11 +287,6 @@ tell "the following new units were started" $new
 failed=$(systemctl list-units --failed --plain --no-legend --full | awk '{ print $1 }')
 for unit in $(echo "$now" | awk '$4 == "auto-restart" && $1 ~ /\.service$/ { print $1 }'); do
 	[ "$(systemctl show --value -p ExecMainStatus -- "$unit")" = 0 ] || failed="$failed $unit"
-done
-for user in $users; do
-	broken=$(of_user "$user" list-units --failed --plain --no-legend --full | awk '{ print $1 }')
-	[ -z "$broken" ] || code=4
-	tell "warning: the following user units failed" $broken
 done
 if [ -n "$failed" ]; then
 	log "warning: the following units failed: $(shown $failed)"

@@ -69,7 +69,11 @@ func (p *peer) talk(ctx context.Context, from io.Reader, out io.Writer) error {
 				stop(err)
 				return
 			}
-			calls <- m
+			select {
+			case calls <- m:
+			case <-ctx.Done(): // nobody listens any more
+				return
+			}
 		}
 	}()
 	for {

@@ -80,6 +80,7 @@ func TestParseClosure(t *testing.T) {
 func TestParseEffect(t *testing.T) {
 	got := parseEffect(`Checking switch inhibitors... done
 would stop the following units: a.service, b.service
+would stop swap device: /dev/vdb
 would NOT restart the following changed units: display-manager.service
 would activate the configuration...
 would restart systemd
@@ -91,10 +92,21 @@ reboot=kernel
 reboot=initrd
 `)
 	assert.DeepEqual(t, got, Effect{
-		Stop: []string{"a.service", "b.service"}, Start: []string{"a.service", "d.timer"}, Restart: []string{"c.service"},
+		Stop: []string{"a.service", "b.service", "/dev/vdb"}, Start: []string{"a.service", "d.timer"}, Restart: []string{"systemd", "c.service"},
 		Reload: []string{"dbus.service"}, Skip: []string{"display-manager.service"}, Reboot: []string{"kernel", "initrd"},
 	})
 	assert.DeepEqual(t, parseEffect(""), Effect{})
+}
+
+func TestADryRunThatNeedsAReboot(t *testing.T) {
+	m := newMachine(t, "")
+	m.write("code", "100")
+	out, err := m.output(dryScript, m.dir.Path())
+	assert.NilError(t, err)
+	assert.DeepEqual(t, parseEffect(out).Reboot[:1], []string{"init interface"})
+	m.write("code", "1")
+	_, err = m.output(dryScript, m.dir.Path())
+	assert.Error(t, err, "exit status 1")
 }
 
 func TestParseInhibitors(t *testing.T) {

@@ -22,7 +22,13 @@ type Effect struct {
 // only a reboot would bring in.
 const dryScript = `
 exec </dev/null
-"$1"/bin/switch-to-configuration dry-activate 2>&1 || exit
+"$1"/bin/switch-to-configuration dry-activate 2>&1
+code=$?
+case $code in
+0) ;;
+100) echo "reboot=init interface" ;; # as apply finds it, which goes on
+*) exit $code ;;
+esac
 [ -e /run/booted-system ] || exit 0
 for part in kernel initrd kernel-modules; do
   [ "$(readlink -f /run/booted-system/$part)" = "$(readlink -f "$1/$part")" ] || echo "reboot=$part"
@@ -34,7 +40,7 @@ func DryRun(ctx context.Context, conn *remote.Conn, toplevel string) (Effect, er
 	said := bounded.Buffer{Limit: remote.OutputLimit}
 	err := step(ctx, conn, what, checkLimit, remote.Command{Script: dryScript, Args: []string{toplevel}, Stdout: &said})
 	if exit, ok := errors.AsType[*remote.ExitError](err); ok {
-		if exit.Status == int(lockHeld) {
+		if exit.Status == int(lockHeld) && strings.Contains(said.String(), "Could not acquire lock") {
 			return Effect{}, busySwitch(what)
 		}
 		return Effect{}, report.Refuse(what, fmt.Errorf("exit code %d:\n%s", exit.Status, strings.TrimSpace(said.String())), "nothing was changed")
@@ -55,12 +61,17 @@ func parseEffect(text string) Effect {
 			e.Reboot = append(e.Reboot, strings.TrimSpace(part))
 			continue
 		}
+		if strings.TrimSpace(line) == "would restart systemd" {
+			e.Restart = append(e.Restart, "systemd")
+			continue
+		}
 		sentence, units, ok := strings.Cut(line, ": ")
 		if !ok {
 			continue
 		}
 		list := map[string]*[]string{
 			"would stop the following units":                &e.Stop,
+			"would stop swap device":                        &e.Stop,
 			"would NOT stop the following changed units":    &e.Skip,
 			"would NOT restart the following changed units": &e.Skip,
 			"would start the following units":               &e.Start,

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fediversity.eu/slipway/internal/child"
+	"fediversity.eu/slipway/internal/plaintext"
 	"fediversity.eu/slipway/targets/report"
 )
 
@@ -61,26 +62,65 @@ var reasons = []reason{
 }
 
 // last is the last line of a traceback: the kind of the exception and its text.
-var last = regexp.MustCompile(`(?m)^([A-Za-z_][A-Za-z0-9_.]*): (.*)$`)
+var last = regexp.MustCompile(`(?m)^(?:[A-Za-z_][A-Za-z0-9_.]*: .*|[A-Za-z_][A-Za-z0-9_.]*(?:Error|Exception))$`)
+
+// logged is how a line of OctoDNS's log begins.
+var logged = regexp.MustCompile(`^\S+ +\[\d+\] +[A-Z]+ `)
+
+// mostOfText is how many lines of an exception's text are shown.
+const mostOfText = 20
+
+// exception gives the last exception in what was said: its first line, and with it
+// the lines of its text that follow, as those of a record's faults.
+func exception(said string) (first, whole string) {
+	matches := last.FindAllStringIndex(said, -1)
+	if len(matches) == 0 {
+		return "", ""
+	}
+	at := matches[len(matches)-1]
+	first = said[at[0]:at[1]]
+	lines := []string{first}
+	for line := range strings.Lines(strings.TrimPrefix(said[at[1]:], "\n")) {
+		line = strings.TrimRight(line, " \r\n")
+		if line == "" || logged.MatchString(line) {
+			break
+		}
+		if len(lines) == mostOfText {
+			lines = append(lines, "… (more lines cut)")
+			break
+		}
+		lines = append(lines, line)
+	}
+	return first, strings.Join(lines, "\n")
+}
 
 // octodnsError says why a command of OctoDNS failed. It always exits 1, and only
 // the last line of its traceback tells one reason from another.
 func octodnsError(said string, err error) error {
-	if failure, ok := errors.AsType[*child.Error](err); !ok || failure.NotFound() {
+	failure, ok := errors.AsType[*child.Error](err)
+	switch {
+	case !ok || failure.NotFound():
 		return report.Refuse("run OctoDNS", err, "mage setup installs what it needs")
+	case failure.Killed():
+		return report.Fail("run OctoDNS", err, outOfMemory)
 	}
-	matches := last.FindAllString(said, -1)
-	if len(matches) == 0 {
+	first, whole := exception(plaintext.Lines(said))
+	if first == "" {
 		return report.Fail("run OctoDNS", err, "")
 	}
-	text := matches[len(matches)-1]
+	if first == "MemoryError" {
+		return report.Fail("run OctoDNS", errors.New(whole), outOfMemory)
+	}
 	for _, r := range reasons {
-		if strings.Contains(text, r.says) {
-			return &report.Fault{Code: r.code, What: "talk to the server of the zones", Why: fmt.Errorf("%s: %s", r.what, text), Hint: r.hint}
+		if strings.Contains(first, r.says) {
+			return &report.Fault{Code: r.code, What: "talk to the server of the zones", Why: fmt.Errorf("%s: %s", r.what, whole), Hint: r.hint}
 		}
 	}
-	return report.Fail("run OctoDNS", errors.New(text), "")
+	return report.Fail("run OctoDNS", errors.New(whole), "")
 }
+
+// outOfMemory is the hint where a program was killed by somebody else, or says so.
+const outOfMemory = "memory may have run out on this host, which its kernel log says (dmesg)"
 
 // warning is a line of OctoDNS's log that warns.
 var warning = regexp.MustCompile(`(?m)^\S+ +\[\d+\] +WARNING +(.*)$`)

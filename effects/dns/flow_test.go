@@ -3,6 +3,7 @@ package dns
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 
 	"fediversity.eu/slipway/effects/address"
 	"fediversity.eu/slipway/groups"
+	"fediversity.eu/slipway/internal/child"
 	"fediversity.eu/slipway/targets/env"
 	"fediversity.eu/slipway/targets/report"
 	"fediversity.eu/slipway/targets/task"
@@ -260,6 +262,34 @@ func TestFailuresAreToldApart(t *testing.T) {
 		_, err := f.workspace(nil).run(t.Context(), "sync")
 		assert.Check(t, cmp.Equal(report.CodeOf(err), want), said)
 	}
+}
+
+func TestAnExceptionIsShownWhole(t *testing.T) {
+	for name, c := range map[string]struct{ said, want string }{
+		"faults of a record": {
+			"Traceback (most recent call last):\n  File \"x\"\noctodns.record.exception.ValidationError: Invalid record \"a.example.org.\"\n  - missing ttl\n  - bad value\n",
+			"octodns.record.exception.ValidationError: Invalid record \"a.example.org.\"\n  - missing ttl\n  - bad value",
+		},
+		"with a log behind": {"a.B: why\n2026-11-29T22:00:00  [140] INFO  Manager end\n", "a.B: why"},
+		"without a text":    {"Traceback\nMemoryError\n", "MemoryError"},
+		"none":              {"hello\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, whole := exception(c.said)
+			assert.Equal(t, whole, c.want)
+		})
+	}
+	killed := &child.Error{Argv: []string{"octodns-sync"}, ExitCode: 137, Err: errors.New("exit status 137")}
+	assert.Equal(t, report.CodeOf(octodnsError("octodns.ValidationError: x", killed)), report.Failed, "whoever is killed has refused nothing")
+}
+
+func FuzzException(f *testing.F) {
+	f.Add("a.B: c\n  - d\n\n2026  [1] INFO x\n")
+	f.Add("E: " + strings.Repeat("x\n", 50))
+	f.Fuzz(func(t *testing.T, said string) {
+		first, whole := exception(said)
+		assert.Assert(t, strings.HasPrefix(whole, first) && strings.Count(whole, "\n") <= mostOfText)
+	})
 }
 
 func TestWarningsAreHandedOn(t *testing.T) {

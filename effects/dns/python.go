@@ -110,6 +110,9 @@ func (k *ToolKeys) install(ctx context.Context, e env.Environment, log *report.L
 			if ctx.Err() != nil {
 				return err
 			}
+			if child.Killed(err) {
+				return report.Fail("install OctoDNS", err, outOfMemory)
+			}
 			return report.Refuse("install OctoDNS", err, "mage setup installs python3-venv; without PyPI, DNS_OCTODNS names an octodns-sync that is there, or PIP_INDEX_URL another index")
 		}
 	}

@@ -39,6 +39,9 @@ func parseClosure(text string) ([]Path, error) {
 	paths := make([]Path, 0, len(list))
 	for i, name := range list {
 		size, err := strconv.ParseInt(numbers[i], 10, 64)
+		if err == nil && size < 0 {
+			err = fmt.Errorf("%d bytes", size)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("query the closure on the machine: size of %s: %w", name, err)
 		}

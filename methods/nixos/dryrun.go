@@ -58,7 +58,9 @@ func parseEffect(text string) Effect {
 	var e Effect
 	for line := range strings.Lines(text) {
 		if part, ok := strings.CutPrefix(line, "reboot="); ok {
-			e.Reboot = append(e.Reboot, strings.TrimSpace(part))
+			if part = strings.TrimSpace(part); part != "" {
+				e.Reboot = append(e.Reboot, part)
+			}
 			continue
 		}
 		if strings.TrimSpace(line) == "would restart systemd" {
@@ -82,7 +84,9 @@ func parseEffect(text string) Effect {
 			continue
 		}
 		for unit := range strings.SplitSeq(strings.TrimSpace(units), ",") {
-			*list = append(*list, strings.TrimSpace(unit))
+			if unit = strings.TrimSpace(unit); unit != "" {
+				*list = append(*list, unit)
+			}
 		}
 	}
 	return e

@@ -127,13 +127,17 @@ func (d *diagnostic) String() string {
 	return text
 }
 
-// stream reads the JSON lines of one command, of any length. It never fails: a
+// longestMessage bounds what is kept of a line without an end.
+const longestMessage = 64 << 20
+
+// stream reads the JSON lines of one command. It never fails: a
 // writer that does would hang terraform-exec.
 type stream struct {
 	log *report.Log
 
 	mu     sync.Mutex
 	part   []byte
+	skip   bool // the rest of a line that was too long
 	plan   Plan
 	faults []error
 }
@@ -141,11 +145,22 @@ type stream struct {
 func (s *stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.skip && bytes.IndexByte(p, '\n') < 0 {
+		return len(p), nil
+	}
 	s.part = append(s.part, p...)
 	for {
 		end := bytes.IndexByte(s.part, '\n')
+		if end < 0 && len(s.part) > longestMessage {
+			s.faults = append(s.faults, fmt.Errorf("OpenTofu wrote a line of more than %d MiB, which was left out", longestMessage>>20))
+			s.part, s.skip = nil, true
+		}
 		if end < 0 {
 			return len(p), nil
+		}
+		if s.skip {
+			s.part, s.skip = s.part[end+1:], false
+			continue
 		}
 		s.take(s.part[:end])
 		s.part = s.part[end+1:]

@@ -320,7 +320,7 @@ func (w *workshop) fed(ctx context.Context, in io.Reader, args ...string) ([]byt
 		}
 		var err error
 		out, err = child.Command{Path: w.control.Exec(), Args: args, Dir: w.tf.WorkingDir(), Env: entries, Stdin: in}.Output(ctx)
-		if failed, ok := errors.AsType[*child.Error](err); ok && failed.Stderr != "" {
+		if failed, ok := errors.AsType[*child.Error](err); ok && failed.Stderr != "" && !failed.Killed() {
 			return errors.New(failed.Stderr)
 		}
 		return err

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"fediversity.eu/slipway/methods/tofu/backend"
-	"fediversity.eu/slipway/methods/tofu/rundir"
 	"fediversity.eu/slipway/methods/tofu/state"
 	"fediversity.eu/slipway/targets/report"
 )
@@ -87,63 +86,6 @@ func (r *run) read(ctx context.Context) error {
 		r.marker = f.state.Marker
 	}
 	return nil
-}
-
-// recover puts into the backend what an earlier run left in the directory.
-func (r *run) recover(ctx context.Context) error {
-	left, marker, err := r.dir.Leftovers()
-	if err != nil {
-		return report.Refuse("recover what an earlier run left", err, "nothing was changed; look at "+r.dir.Path)
-	}
-	if len(left) == 0 || r.abandoned(marker) {
-		return nil
-	}
-	newest := left[0]
-	if marker != nil {
-		r.marker = marker
-	}
-	for _, v := range left {
-		if v.State.Lineage != newest.State.Lineage {
-			return r.conflict(newest, "the directory holds versions of two lineages")
-		}
-	}
-	switch there := r.remote; {
-	case r.lock == nil:
-	case there == nil && (r.engine.Keys.steady() || marker == nil):
-		return r.conflict(newest, "absent: the backend has no state")
-	case there == nil:
-	case there.Lineage != newest.State.Lineage:
-		return r.conflict(newest, "other lineage: the backend has "+there.Lineage)
-	case there.Serial > newest.State.Serial:
-		return r.conflict(newest, fmt.Sprintf("the backend has gone on to serial %d", there.Serial))
-	case there.Serial == newest.State.Serial && there.Marker == nil && !state.Equal(there.Raw, newest.State.Raw):
-		return r.conflict(newest, "the backend has another version of the same serial")
-	case there.Serial == newest.State.Serial:
-		r.newest = newest.State
-		if there.Marker == nil {
-			r.marker = nil
-			return r.dir.Stored()
-		}
-		return nil
-	}
-	r.log.Infof("an earlier run was cut off: recovering its state, serial %d, from %s", newest.State.Serial, newest.Path)
-	if _, err := r.dir.Keep(newest.State, r.marker); err != nil {
-		return err
-	}
-	r.newest = newest.State
-	if r.lock == nil || r.marker != nil && newest.State.Encrypted && r.remote != nil {
-		return nil
-	}
-	if err := r.forward(ctx, newest.State); err != nil {
-		r.behind = err
-		return report.Fail("recover what an earlier run left", explained(err), "the state is NOT in the backend; it is in "+newest.Path+", and the next run tries again")
-	}
-	return nil
-}
-
-func (r *run) conflict(v rundir.Version, why string) error {
-	return report.Refuse("recover what an earlier run left", errors.New(why),
-		fmt.Sprintf("%s holds serial %d of lineage %s, which is in no backend: nothing was changed; put it there if it is right, or move it away", v.Path, v.State.Serial, v.State.Lineage))
 }
 
 // guard lets the run go on from a state that is the right one, and makes the

@@ -24,17 +24,25 @@ func TestLeftoversOfAKilledRun(t *testing.T) {
 	assert.NilError(t, err)
 	alien, err := state.Parse([]byte(`{"version":4,"lineage":"alien","serial":99}`))
 	assert.NilError(t, err)
+	otherwise := func(s *state.State) *state.State {
+		other, err := s.WithMarker(&state.Marker{Run: "another"})
+		assert.NilError(t, err)
+		return other
+	}
 	for _, c := range []struct {
 		name        string
 		left, there *state.State
-		says        string // of the refusal; empty is none
+		begun       *state.State // what the run that was killed began from
+		says        string       // of the refusal; empty is none
 	}{
-		{"newer than the backend's", newer, older, ""},
-		{"the backend's own", newer, newer, ""},
-		{"older than the backend's", older, newer, "the backend has gone on to serial"},
-		{"another version of the same serial", twin, older, "another version of the same serial"},
-		{"of another lineage", alien, newer, "other lineage"},
-		{"of a state that is gone", newer, nil, "absent"},
+		{"newer than the backend's", newer, older, older, ""},
+		{"newer than the backend's, and begun from another version of its serial", newer, older, otherwise(older), "neither began from nor wrote"},
+		{"newer than the backend's, and begun from nobody knows what", newer, older, nil, "neither began from nor wrote"},
+		{"the backend's own", newer, newer, older, ""},
+		{"older than the backend's", older, newer, older, "the backend has gone on to serial"},
+		{"another version of the same serial", twin, older, older, "another version of the same serial"},
+		{"of another lineage", alien, newer, older, "other lineage"},
+		{"of a state that is gone", newer, nil, older, "absent"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.there == nil {
@@ -45,6 +53,9 @@ func TestLeftoversOfAKilledRun(t *testing.T) {
 			before := b.State()
 			dir, err := rundir.Open(t.Context(), string(b.dir), "killed", nil)
 			assert.NilError(t, err)
+			if c.begun != nil {
+				assert.NilError(t, dir.Know(c.begun))
+			}
 			_, err = dir.Keep(c.left, nil)
 			assert.NilError(t, err)
 			assert.NilError(t, dir.Close(false))

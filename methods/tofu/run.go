@@ -222,6 +222,9 @@ func (r *run) prepare(ctx context.Context, verb string) error {
 	if err := r.count(); err != nil {
 		return err
 	}
+	if r.remote != nil {
+		r.know(r.remote)
+	}
 	var err error
 	if r.letGo, err = r.engine.undeclared(r.d, r.newest, verb); err != nil {
 		return err
@@ -277,6 +280,7 @@ func (r *run) forward(ctx context.Context, s *state.State) error {
 	if err := r.undisturbed(ctx, s); err != nil {
 		return err
 	}
+	r.know(s)
 	if err := r.client.Put(ctx, r.id.String(), s.Raw); err != nil {
 		return err
 	}
@@ -285,6 +289,14 @@ func (r *run) forward(ctx context.Context, s *state.State) error {
 		return nil
 	}
 	return r.dir.Stored()
+}
+
+// know notes what the backend has, or may soon have, so that what this run leaves if it
+// is killed is known to follow it. Where that can't be noted, a later run refuses.
+func (r *run) know(s *state.State) {
+	if err := r.dir.Know(s); err != nil {
+		r.log.Warnf("%v", err)
+	}
 }
 
 // undisturbed is nil when the backend has what this run knows of, so that writing

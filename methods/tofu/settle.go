@@ -163,6 +163,10 @@ func (r *run) arrive(ctx context.Context) error {
 	case f.state.Lineage != r.newest.Lineage:
 		return fmt.Errorf("the backend has a state of another lineage, %s", f.state.Lineage)
 	}
+	known, err := r.dir.Known(f.state)
+	if err == nil && !known && !same(f.state, r.newest) {
+		err = fmt.Errorf("the backend has serial %d of this lineage, which no run from here wrote", f.state.Serial)
+	}
 	r.remote = f.state
-	return nil
+	return err
 }

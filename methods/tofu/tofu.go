@@ -36,6 +36,7 @@ type Keys struct {
 	Takeover   string     `env:"STATE_LOCK_TAKEOVER" scope:"machine" desc:"id of a lock whose run is certainly over, or own for any lock of this deployment"`
 	Orphans    string     `env:"STATE_ORPHANS,default=refuse" oneof:"refuse,import,replace" desc:"what to do with objects that a killed run made and that are in no state: refuse names them, import takes them in by their id, replace removes and makes them again"`
 	Abandon    string     `env:"STATE_ABANDON" scope:"machine" desc:"name of a run that was killed, to forget what it left: whoever sets it has looked for its objects and removed them; with STATE_ORPHANS=import or replace, only those whose fate is unknown"`
+	Aside      string     `env:"STATE_ASIDE" scope:"machine" desc:"name of a state that a killed run left and that the backend has gone on without, as the refusal gives it: it is kept in a folder beside, and the run goes on from the backend's"`
 	Forget     env.Names  `env:"STATE_FORGET" scope:"machine" desc:"addresses of objects in the state that nothing declares any more, separated by commas: they stay where they are, and are in no state from then on"`
 	Remove     env.Names  `env:"STATE_REMOVE" scope:"machine" desc:"addresses of objects in the state that nothing declares any more, separated by commas: they are removed, with all they hold"`
 	Encryption env.Secret `env:"TF_ENCRYPTION" desc:"OpenTofu's state encryption, as it documents it"`

@@ -87,8 +87,8 @@ type Pace struct {
 // Patient is the pace of a run: a backend that restarts is worth some seconds.
 var Patient = Pace{Try: 20 * time.Second, Pauses: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second}}
 
-// largest bounds an answer. States of some hundred megabytes exist.
-const largest = 1 << 30
+// largest bounds an answer, in bytes. States of some hundred megabytes exist.
+const largest = 512 << 20
 
 // New makes a client. log gets a line for a request that failed or took its time:
 // method, path, status, time.
@@ -126,6 +126,7 @@ type request struct {
 type answer struct {
 	status int
 	body   []byte
+	tries  int // how many requests it took
 }
 
 // do tries a request until it is answered with something else than "try later".
@@ -139,6 +140,7 @@ func (c *Client) do(ctx context.Context, r request) (*answer, error) {
 	for n := 0; ; n++ {
 		got, after, err := c.exchange(within, r)
 		if err == nil && !later(got.status) {
+			got.tries = n + 1
 			return got, nil
 		}
 		if ctx.Err() != nil {
@@ -182,6 +184,9 @@ func (c *Client) exchange(ctx context.Context, r request) (*answer, time.Duratio
 		asked.Header.Set("Content-Type", "application/json")
 		asked.Header.Set("Content-MD5", sum(r.body))
 	}
+	if r.method == http.MethodGet {
+		asked.Header.Set("Cache-Control", "no-cache") // of a cache before the backend (RFC 9111, 5.2.1.4)
+	}
 	if c.keys.Username != "" {
 		asked.SetBasicAuth(c.keys.Username, c.keys.Password.Reveal())
 	}
@@ -191,7 +196,10 @@ func (c *Client) exchange(ctx context.Context, r request) (*answer, time.Duratio
 		return nil, 0, c.unreached(ctx, r, address, err)
 	}
 	defer func() { _ = got.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(got.Body, largest))
+	body, err := io.ReadAll(io.LimitReader(got.Body, largest+1))
+	if err == nil && len(body) > largest {
+		err = fmt.Errorf("its answer has more than %d MiB, the most that is read", largest>>20)
+	}
 	if err != nil {
 		return nil, 0, c.unreached(ctx, r, address, err)
 	}

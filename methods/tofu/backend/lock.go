@@ -25,6 +25,12 @@ type LockInfo struct {
 type HeldError struct {
 	Status int
 	Holder *LockInfo
+	// Asker says that the backend named the very lock that was asked for: either an
+	// earlier try took it and its answer was lost, or the backend repeats what it is
+	// asked with. Holder is nil then.
+	Asker bool
+	// Retried says that an earlier try was not answered, and may have taken it.
+	Retried bool
 }
 
 // Error says whose it is, as far as the backend told.
@@ -35,8 +41,7 @@ func (e *HeldError) Error() string {
 	return "the lock is held: " + e.Holder.ID
 }
 
-// Lock takes the lock. A lock that is found held under the very ID asked for was
-// taken by a try whose answer was lost.
+// Lock takes the lock. It is ours where this returns nil: the backend said so.
 func (c *Client) Lock(ctx context.Context, info LockInfo) error {
 	return c.lock(ctx, info, false)
 }
@@ -59,13 +64,13 @@ func (c *Client) lock(ctx context.Context, info LockInfo, once bool) error {
 	case http.StatusOK:
 		return nil
 	case http.StatusConflict, http.StatusLocked:
-		held := &HeldError{Status: got.status}
+		held := &HeldError{Status: got.status, Retried: got.tries > 1}
 		var holder LockInfo
 		if json.Unmarshal(got.body, &holder) == nil && holder.ID != "" {
 			held.Holder = &holder
 		}
 		if held.Holder != nil && held.Holder.ID == info.ID {
-			return nil
+			held.Holder, held.Asker = nil, true
 		}
 		return held
 	default:

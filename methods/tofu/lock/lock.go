@@ -41,19 +41,28 @@ type Asked struct {
 // code 75 where the lock is somebody else's.
 func Take(ctx context.Context, client *backend.Client, a Asked, log *report.Log) (*Lock, error) {
 	l := &Lock{ID: a.ID, client: client, info: info(a.ID, a.Version)}
-	err := client.Lock(ctx, l.info)
+	err := l.ask(ctx)
 	if held, ok := backend.Held(err); ok {
-		if err := l.stale(held.Holder, a.Takeover, log); err != nil {
+		holder, err := l.stale(held, a.Takeover, log)
+		if err != nil {
 			return nil, err
 		}
-		err = l.takeBack(ctx, held.Holder)
-		if held, ok := backend.Held(err); ok {
-			return nil, l.busy(held.Holder, errors.New("another run took it first"))
+		if err = l.takeBack(ctx, holder); err == nil {
+			return l.checked(ctx)
 		}
+		if held, ok := backend.Held(err); ok {
+			return nil, l.busy(held, errors.New("another run took it first"))
+		}
+		return nil, errors.Join(fmt.Errorf("take the lock: %w", err), l.unsure(ctx))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("take the lock: %w", err), l.unsure(ctx))
 	}
+	return l.checked(ctx)
+}
+
+// checked is the lock, once it is known that it binds others.
+func (l *Lock) checked(ctx context.Context) (*Lock, error) {
 	if err := l.Probe(ctx); err != nil {
 		if _, busy := errors.AsType[*report.Fault](err); !busy {
 			err = errors.Join(err, l.Release(context.WithoutCancel(ctx)))
@@ -63,12 +72,35 @@ func Take(ctx context.Context, client *backend.Client, a Asked, log *report.Log)
 	return l, nil
 }
 
+// ask asks for the lock. One that the backend says we have already is ours if it says
+// so as well when it is asked with other words: only then it does not repeat ours.
+func (l *Lock) ask(ctx context.Context) error {
+	err := l.client.Lock(ctx, l.info)
+	if held, ok := backend.Held(err); ok && held.Asker && l.ours(ctx) {
+		return nil
+	}
+	return err
+}
+
+// ours reports whether the backend names us as the holder to somebody else.
+func (l *Lock) ours(ctx context.Context) bool {
+	probe := l.probe()
+	err := l.client.TryLock(ctx, probe)
+	if err == nil { // nobody had it
+		_ = l.client.Unlock(ctx, probe)
+		return false
+	}
+	held, ok := backend.Held(err)
+	return ok && held.Holder != nil && held.Holder.ID == l.info.ID
+}
+
 // takeBack takes the lock that was held by a run that is over.
 func (l *Lock) takeBack(ctx context.Context, stale *backend.LockInfo) error {
 	// Asked once more: a run that was ending gave its lock back before it was gone, and
 	// who has it since could be robbed of it where locks bind nobody.
-	err := l.client.Lock(ctx, l.info)
-	if held, ok := backend.Held(err); !ok || held.Holder == nil || held.Holder.ID != stale.ID {
+	err := l.ask(ctx)
+	held, ok := backend.Held(err)
+	if !ok || held.Holder != nil && held.Holder.ID != stale.ID {
 		return err
 	}
 	// By the holder's own words, so that a strict backend refuses when the lock is no
@@ -79,7 +111,7 @@ func (l *Lock) takeBack(ctx context.Context, stale *backend.LockInfo) error {
 	if err != nil && !anothers {
 		return fmt.Errorf("take back the lock %s: %w", stale.ID, err)
 	}
-	return l.client.Lock(ctx, l.info)
+	return l.ask(ctx)
 }
 
 // unsure gives back a lock that was asked for when a signal came, or that was
@@ -88,7 +120,8 @@ func (l *Lock) takeBack(ctx context.Context, stale *backend.LockInfo) error {
 func (l *Lock) unsure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), 10*time.Second, errors.New("the state backend took too long"))
 	defer cancel()
-	if l.client.TryLock(ctx, l.info) != nil {
+	err := l.client.TryLock(ctx, l.info)
+	if held, ok := backend.Held(err); err != nil && (!ok || !held.Asker || !l.ours(ctx)) {
 		return nil // it is another's, or nobody can be asked
 	}
 	return l.Release(ctx)
@@ -116,7 +149,7 @@ func (l *Lock) Probe(ctx context.Context) error {
 	case held.Holder == nil:
 		return nil // it says no, if not on whose behalf
 	case held.Holder.ID != l.info.ID:
-		return l.busy(held.Holder, errors.New("somebody broke our lock and has it now"))
+		return l.busy(held, errors.New("somebody broke our lock and has it now"))
 	}
 	return nil
 }
@@ -134,7 +167,7 @@ func (l *Lock) Release(ctx context.Context) error {
 	probe := l.probe()
 	err := l.client.TryLock(ctx, probe)
 	if held, ok := backend.Held(err); ok && held.Holder != nil && held.Holder.ID != l.info.ID {
-		return l.busy(held.Holder, errors.New("somebody broke our lock and has it now"))
+		return l.busy(held, errors.New("somebody broke our lock and has it now"))
 	}
 	last := l.info
 	if err == nil {
@@ -146,10 +179,11 @@ func (l *Lock) Release(ctx context.Context) error {
 	return nil
 }
 
-// stale is nil for a lock that may be taken back.
-func (l *Lock) stale(holder *backend.LockInfo, takeover string, log *report.Log) error {
+// stale gives the holder of a lock that may be taken back.
+func (l *Lock) stale(held *backend.HeldError, takeover string, log *report.Log) (*backend.LockInfo, error) {
+	holder := held.Holder
 	if holder == nil {
-		return l.busy(nil, nil)
+		return l.unnamed(held, takeover, log)
 	}
 	id, ours := Parse(holder.ID)
 	vouched := takeover == holder.ID
@@ -158,35 +192,62 @@ func (l *Lock) stale(holder *backend.LockInfo, takeover string, log *report.Log)
 	}
 	switch life := l.ID.Life(id, ours); {
 	case life == Alive:
-		return l.busy(holder, errors.New("its process lives"))
+		return nil, l.busy(held, errors.New("its process lives"))
 	case life == Dead && id.Owner == l.ID.Owner:
 		log.Infof("taking back the lock of process %d, which is gone (%s)", id.PID, since(holder))
-		return nil
+		return holder, nil
 	case vouched:
 		log.Warnf("taking over the lock %s (%s), whose run is said to be over", holder.ID, since(holder))
-		return nil
+		return holder, nil
 	case !ours:
-		return l.busy(holder, nil)
+		return nil, l.busy(held, nil)
 	case id.Owner != l.ID.Owner:
-		return l.busy(holder, errors.New("it is another deployment's"))
+		return nil, l.busy(held, errors.New("it is another deployment's"))
 	default:
-		return l.busy(holder, errors.New("whether its process lives can't be asked from here"))
+		return nil, l.busy(held, errors.New("whether its process lives can't be asked from here"))
 	}
 }
 
+// unnamed gives the holder of a lock of which the backend does not say whose it is,
+// where the caller vouches for its id: a backend that compares gives back no other.
+func (l *Lock) unnamed(held *backend.HeldError, takeover string, log *report.Log) (*backend.LockInfo, error) {
+	if takeover == "" || takeover == Own {
+		return nil, l.busy(held, nil)
+	}
+	if id, ours := Parse(takeover); l.ID.Life(id, ours) == Alive {
+		return nil, l.busy(held, fmt.Errorf("the process of %s lives", takeover))
+	}
+	log.Warnf("taking over the lock %s, whose run is said to be over; the backend does not say whose it is", takeover)
+	return l.named(takeover), nil
+}
+
+// named is a lock of which only the id is known.
+func (l *Lock) named(id string) *backend.LockInfo {
+	other := l.info
+	other.ID = id
+	return &other
+}
+
 // busy is the fault of a lock that is not ours to take.
-func (l *Lock) busy(holder *backend.LockInfo, why error) error {
+func (l *Lock) busy(held *backend.HeldError, why error) error {
 	f := &report.Fault{Code: report.Busy, What: "take the lock of the state"}
-	if holder == nil {
+	if held.Holder == nil {
 		f.Why = errors.New("it is held, and the backend does not say by whom; operation and age are unknown")
-		f.Hint = "ask whoever uses this state; nothing was changed"
+		f.Hint = "ask whoever uses this state; where its id is known, STATE_LOCK_TAKEOVER=ID takes it over. Nothing was changed"
+		if held.Retried {
+			f.Why = fmt.Errorf("%w, and the answer to our first request was lost: the lock may be our own, %s", f.Why, l.info.ID)
+			f.Hint = "if nobody else has it, STATE_LOCK_TAKEOVER=" + l.info.ID + " takes it over. Nothing was changed"
+		}
+		if why != nil {
+			f.Why = fmt.Errorf("%w (%w)", f.Why, why)
+		}
 		return f
 	}
-	f.Why = errors.New(l.says(holder))
+	f.Why = errors.New(l.says(held.Holder))
 	if why != nil {
 		f.Why = fmt.Errorf("%w (%w)", f.Why, why)
 	}
-	f.Hint = "try again when it is free; if its holder is certainly gone, STATE_LOCK_TAKEOVER=" + holder.ID + " takes it over. Nothing was changed"
+	f.Hint = "try again when it is free; if its holder is certainly gone, STATE_LOCK_TAKEOVER=" + held.Holder.ID + " takes it over. Nothing was changed"
 	return f
 }
 
@@ -226,14 +287,14 @@ func Break(ctx context.Context, client *backend.Client, own ID, wanted, version 
 		return fmt.Errorf("look who holds the lock: %w", err)
 	}
 	holder := held.Holder
-	switch {
-	case holder == nil:
-		return l.busy(nil, nil)
-	case holder.ID != wanted:
+	if holder == nil { // the caller says whose it is
+		holder = l.named(wanted)
+	}
+	if holder.ID != wanted {
 		return report.Refuse("give back the lock "+wanted, errors.New("it is another: "+l.says(holder)), "the id that is held is "+holder.ID)
 	}
 	if id, ours := Parse(holder.ID); own.Life(id, ours) == Alive {
-		return l.busy(holder, errors.New("its process lives"))
+		return l.busy(held, errors.New("its process lives"))
 	}
 	if err := client.Unlock(ctx, *holder); err != nil {
 		return fmt.Errorf("give back the lock %s: %w", wanted, err)

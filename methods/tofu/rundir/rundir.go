@@ -7,6 +7,7 @@
 //	tofu.pid          the tofu that the supervisor runs
 //	journal/          what is not known to be in the backend: LINEAGE-SERIAL.json,
 //	                  and the bootstrap that it belongs to
+//	known             which versions the backend may have that are ours
 //	events-RUN.jsonl  what tofu said that it made and removed
 //	run-RUN/          configuration, plan and tofu's own files
 package rundir
@@ -236,7 +237,7 @@ func (d *Dir) Clear(keepEvents bool) error {
 	}
 	journal, err := matches(d.journal(), "*")
 	faults = append(faults, err)
-	gone := slices.Concat(journal, []string{d.TofuProcess()})
+	gone := slices.Concat(journal, []string{d.TofuProcess(), d.known()})
 	if !keepEvents {
 		events, err := matches(d.Path, "events-*.jsonl")
 		gone, faults = append(gone, events...), append(faults, err)

@@ -2,6 +2,8 @@ package state
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 )
 
@@ -30,6 +32,16 @@ func Judge(present bool, body []byte) (Kind, *State, error) {
 		return Garbage, nil, err
 	}
 	return s.Kind(), s, nil
+}
+
+// Digest is the SHA-256 of a state, however it is written: what is Equal has the same.
+func Digest(raw []byte) string {
+	var compact bytes.Buffer
+	if json.Compact(&compact, raw) == nil {
+		raw = compact.Bytes()
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
 }
 
 // Equal tells whether two states are the same, however they are written.

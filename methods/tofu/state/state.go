@@ -4,6 +4,7 @@
 package state
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -118,6 +119,33 @@ func (s *State) Objects() []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(found))
+}
+
+// Object is one object with the id that its provider gave it, where it has one.
+type Object struct{ Address, ID string }
+
+// String says it for a person.
+func (o Object) String() string {
+	if o.ID == "" {
+		return o.Address
+	}
+	return o.Address + " (" + o.ID + ")"
+}
+
+// Made lists all that was made, by address and id.
+func (s *State) Made() []Object {
+	var all []Object
+	for _, r := range s.Resources {
+		if r.Mode != managed {
+			continue
+		}
+		for _, i := range r.Instances {
+			id, _ := i.ID()
+			all = append(all, Object{r.address(i), id})
+		}
+	}
+	slices.SortFunc(all, func(a, b Object) int { return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.ID, b.ID)) })
+	return all
 }
 
 // Empty tells whether it holds no object, whatever outputs it has.

@@ -28,6 +28,13 @@ const (
 // Ways lists them.
 func Ways() []string { return []string{Strict, Lax, GitLab} }
 
+// The manners of which any way may have one. An Echo answers a conflict with the asker's
+// own words, id included. A Mute one answers it with none.
+const (
+	Echo = "echo"
+	Mute = "mute"
+)
+
 // Who may use it.
 const (
 	User     = "user"
@@ -53,6 +60,7 @@ type Backend struct {
 	way string
 
 	mu     sync.Mutex
+	manner string // of conflicts
 	state  []byte
 	lock   *backend.LockInfo
 	asked  []string
@@ -236,6 +244,12 @@ func (b *Backend) bolt(method string, body []byte) (int, []byte) {
 
 // held answers a conflict with the holder.
 func (b *Backend) held(body []byte) (int, []byte) {
+	switch b.manner {
+	case Echo:
+		return http.StatusLocked, body
+	case Mute:
+		return http.StatusLocked, nil
+	}
 	holder, status := *b.lock, http.StatusLocked
 	if b.way == GitLab {
 		var asked backend.LockInfo
@@ -251,6 +265,13 @@ func serial(body []byte) int {
 	var s struct{ Serial int }
 	_ = json.Unmarshal(body, &s)
 	return s.Serial
+}
+
+// Conflicts makes it answer conflicts in a manner, or, with "", in its own way.
+func (b *Backend) Conflicts(manner string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.manner = manner
 }
 
 // String says what it holds, for the log of a test.

@@ -2,7 +2,9 @@ package lock
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,5 +74,89 @@ func TestALockIsTakenBackFromItsHolderAlone(t *testing.T) {
 				assert.Equal(t, b.Locked(), c.has, "it stays the other's")
 			})
 		}
+	}
+}
+
+// TestALockIsOursOnlyWhereItWasGranted is of answers that leave open whose the lock is.
+// Whatever they say, the lock of another stays, and one of ours can be given back.
+func TestALockIsOursOnlyWhereItWasGranted(t *testing.T) {
+	here, err := Here()
+	assert.NilError(t, err)
+	me, err := New("web", "apply", here)
+	assert.NilError(t, err)
+	gone := me
+	gone.Boot, gone.Nonce = "another-boot", "gone"
+	for _, c := range []struct {
+		name     string
+		holder   string // before; empty is nobody
+		manner   string // of conflicts
+		lost     bool   // the answer to the first request for the lock is
+		takeover string
+		ends     report.Code
+		has      string // afterwards
+		says     string
+	}{
+		{"another's, and our words come back", "another", fakestate.Echo, false, "", report.Busy, "another", "does not say by whom"},
+		{"another's, our words come back, and an answer was lost", "another", fakestate.Echo, true, "", report.Busy, "another", "may be our own"},
+		{"another's, and nobody is named", "another", fakestate.Mute, false, "", report.Busy, "another", "does not say by whom"},
+		{"nobody's, and our words come back", "", fakestate.Echo, false, "", report.Healthy, me.String(), ""},
+		{"nobody's, and an answer was lost", "", "", true, "", report.Healthy, me.String(), ""},
+		{"nobody's, an answer was lost, and nobody is named", "", fakestate.Mute, true, "", report.Busy, me.String(), "STATE_LOCK_TAKEOVER=" + me.String()},
+		{"ours of an earlier run, and nobody is named", gone.String(), fakestate.Mute, false, "", report.Busy, gone.String(), "does not say by whom"},
+		{"ours of an earlier run, and the caller knows it", gone.String(), fakestate.Mute, false, gone.String(), report.Healthy, me.String(), ""},
+		{"ours of an earlier run, known, and our words come back", gone.String(), fakestate.Echo, false, gone.String(), report.Healthy, me.String(), ""},
+		{"another's, and the caller is wrong about it", "another", fakestate.Mute, false, gone.String(), report.Busy, "another", "another run took it first"},
+		{"another's, and the caller only vouches for ours", "another", fakestate.Mute, false, Own, report.Busy, "another", "does not say by whom"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := fakestate.New(fakestate.Strict)
+			defer b.Close()
+			b.Conflicts(c.manner)
+			if c.holder != "" {
+				b.Set(nil, &backend.LockInfo{ID: c.holder})
+			}
+			if c.lost {
+				b.Break(func(_ *http.Request, n int) (*fakestate.Answer, bool) {
+					if n > 1 {
+						return nil, false
+					}
+					return &fakestate.Answer{}, true
+				})
+			}
+			client, err := backend.New(b.Keys(), backend.Pace{Try: time.Hour, Pauses: []time.Duration{time.Millisecond}}, nil)
+			assert.NilError(t, err)
+			defer client.Close()
+			l, err := Take(t.Context(), client, Asked{ID: me, Takeover: c.takeover, Version: "1.12.6"}, &report.Log{})
+			assert.Equal(t, report.CodeOf(err), c.ends, "%v", err)
+			assert.Equal(t, b.Locked(), c.has)
+			if err != nil {
+				fault, _ := errors.AsType[*report.Fault](err)
+				assert.Assert(t, strings.Contains(err.Error()+" "+fault.Hint, c.says), "%v %s", err, fault.Hint)
+				return
+			}
+			assert.NilError(t, l.Release(t.Context()))
+			assert.Equal(t, b.Locked(), "")
+		})
+	}
+}
+
+// TestALockThatNobodyNamesIsBrokenByItsID gives back a lock that only its id tells of.
+func TestALockThatNobodyNamesIsBrokenByItsID(t *testing.T) {
+	here, err := Here()
+	assert.NilError(t, err)
+	me, err := New("web", "force-unlock", here)
+	assert.NilError(t, err)
+	for _, manner := range []string{fakestate.Mute, fakestate.Echo} {
+		b := fakestate.New(fakestate.Strict)
+		b.Conflicts(manner)
+		client, err := backend.New(b.Keys(), backend.Pace{Try: time.Hour}, nil)
+		assert.NilError(t, err)
+		b.Set(nil, &backend.LockInfo{ID: "a"})
+		assert.Assert(t, Break(t.Context(), client, me, "b", "1.12.6") != nil)
+		assert.Equal(t, b.Locked(), "a")
+		assert.NilError(t, Break(t.Context(), client, me, "a", "1.12.6"))
+		assert.Equal(t, b.Locked(), "")
+		client.Close()
+		b.Close()
 	}
 }

@@ -31,7 +31,7 @@ type ServerKeys struct {
 
 	API      env.URL    `env:"DNS_API" desc:"address of the API, such as https://ns.example.org:8081 (powerdns), or that of OVH where it is not https://eu.api.ovh.com (ovh)"`
 	User     string     `env:"DNS_USER" desc:"account with the provider (transip, inwx), or the application key (ovh)"`
-	Password env.Secret `env:"DNS_PASSWORD" desc:"password of the account (inwx), its private key (transip), or the application secret (ovh)"`
+	Password env.Secret `env:"DNS_PASSWORD" desc:"password of the account (inwx), its private key (transip), or the application secret (ovh)" lines:"several"`
 	Token    env.Secret `env:"DNS_TOKEN" desc:"token or key of the API (powerdns, desec, hetzner, gandi), or the consumer key (ovh)"`
 
 	Class     string   `env:"DNS_CLASS" desc:"class of OctoDNS's provider, such as octodns_route53.Route53Provider (other)"`

@@ -130,6 +130,9 @@ func (k *ServerKeys) check(p provider) error {
 			faults = append(faults, errors.New("DNS_TSIG_SECRET: not base64"))
 		}
 	}
+	if p.name != "transip" && p.name != "other" && strings.ContainsAny(k.Password.Reveal(), "\r\n") {
+		faults = append(faults, errors.New("DNS_PASSWORD: holds a line end, which only the private key of transip has"))
+	}
 	if path := k.api().Path; p.name == "powerdns" && path != "" && path != "/" {
 		faults = append(faults, fmt.Errorf("DNS_API: the path %q is not PowerDNS's, whose API begins at the top", path))
 	}

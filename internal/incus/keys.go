@@ -18,8 +18,8 @@ import (
 type Keys struct {
 	Address     env.URL    `env:"INCUS_ADDRESS,required" desc:"address of the Incus server, such as https://hv1.example.org:8443"`
 	Server      env.Text   `env:"INCUS_SERVER_CERTIFICATE" desc:"the server's certificate in PEM, or its fingerprint (SHA-256, in hex); required, unless INCUS_TOKEN says it"`
-	Certificate env.Secret `env:"INCUS_CLIENT_CERTIFICATE,required" desc:"certificate that we show the server, in PEM"`
-	Key         env.Secret `env:"INCUS_CLIENT_KEY,required" desc:"private key of INCUS_CLIENT_CERTIFICATE, in PEM and without a passphrase"`
+	Certificate env.Secret `env:"INCUS_CLIENT_CERTIFICATE,required" desc:"certificate that we show the server, in PEM" lines:"several"`
+	Key         env.Secret `env:"INCUS_CLIENT_KEY,required" desc:"private key of INCUS_CLIENT_CERTIFICATE, in PEM and without a passphrase" lines:"several"`
 	Token       env.Secret `env:"INCUS_TOKEN" desc:"one-time token with which a server that does not know our certificate yet takes it in; passed over where it does"`
 	Project     string     `env:"INCUS_PROJECT,default=default" desc:"project on the server"`
 }

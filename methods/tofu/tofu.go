@@ -39,7 +39,7 @@ type Keys struct {
 	Aside      string     `env:"STATE_ASIDE" scope:"machine" desc:"name of a state that a killed run left and that the backend has gone on without, as the refusal gives it: it is kept in a folder beside, and the run goes on from the backend's"`
 	Forget     env.Names  `env:"STATE_FORGET" scope:"machine" desc:"addresses of objects in the state that nothing declares any more, separated by commas: they stay where they are, and are in no state from then on"`
 	Remove     env.Names  `env:"STATE_REMOVE" scope:"machine" desc:"addresses of objects in the state that nothing declares any more, separated by commas: they are removed, with all they hold"`
-	Encryption env.Secret `env:"TF_ENCRYPTION" desc:"OpenTofu's state encryption, as it documents it"`
+	Encryption env.Secret `env:"TF_ENCRYPTION" desc:"OpenTofu's state encryption, as it documents it" lines:"several"`
 	PlanExit   string     `env:"PLAN_EXIT,default=plain" oneof:"plain,detailed" desc:"exit code of plan when there are changes: 0, or 6 with detailed"`
 }
 

@@ -105,6 +105,7 @@ type field struct {
 	index   []int        // path of the field in it
 	holder  reflect.Type // a struct of this one field, for decoding
 	choices []string     // what a string may be; nil means anything of one line
+	several bool         // a secret that may have several lines
 }
 
 func (f field) fault(format string, args ...any) Fault {

@@ -15,7 +15,7 @@ type ssh struct {
 	Host    env.Host          `env:"SSH_HOST,required" desc:"name or address of the machine" scope:"machine"`
 	Port    env.Port          `env:"SSH_PORT,default=22" desc:"port of its ssh server" scope:"machine"`
 	User    string            `env:"SSH_USER,default=root" desc:"account to log in to"`
-	Key     env.Secret        `env:"SSH_KEY" desc:"private key that opens the machine"`
+	Key     env.Secret        `env:"SSH_KEY" desc:"private key that opens the machine" lines:"several"`
 	Timeout env.Duration      `env:"SSH_CONNECT_TIMEOUT,default=30s" desc:"how long a connection may take"`
 	Confirm env.DurationOrOff `env:"SSH_CONFIRM_TIMEOUT,default=60s" desc:"how long to wait for the confirmation"`
 	Reboot  string            `env:"SSH_REBOOT,default=never" desc:"when to reboot" oneof:"never,if-needed,always"`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/sethvargo/go-envconfig"
 )
@@ -145,6 +146,13 @@ func (e Environment) fill(ctx context.Context, scope For, f field, target reflec
 // decoded is the value that a variable holds, as f's type, or what is wrong with
 // it.
 func (e Environment) decoded(ctx context.Context, f field, variable, value string) (reflect.Value, *Problem) {
+	if f.key.Secret && !f.several {
+		// A line end behind a token is of the editor that wrote it.
+		value = strings.TrimRight(value, "\r\n")
+		if err := oneLine(value); err != nil {
+			return reflect.Value{}, f.key.problem(variable, err.Error()+", and must be one line")
+		}
+	}
 	decoded, err := f.decode(ctx, value)
 	if err != nil {
 		what := err.Error()

@@ -122,6 +122,43 @@ func TestSecretFromFile(t *testing.T) {
 	}
 }
 
+// TestASecretOfOneLine has the line ends that editors and shells leave behind a
+// token, and those within it, which no header and no login takes.
+func TestASecretOfOneLine(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, want, problem string }{
+		{hush, hush, ""},
+		{hush + "\n", hush, ""},
+		{hush + "\r\n", hush, ""},
+		{hush + "\n\n\n", hush, ""},
+		{" " + hush + " ", " " + hush + " ", ""},
+		{hush + "\n" + hush, "", "holds a line end or another control character, and must be one line"},
+		{"\n" + hush, "", "holds a line end or another control character, and must be one line"},
+		{hush + "\t", "", "holds a line end or another control character, and must be one line"},
+		{hush + "\x1b[2J", "", "holds a line end or another control character, and must be one line"},
+		{"abc\n\n", "", "shorter than 4 bytes"},
+	} {
+		dir := fs.NewDir(t, "secrets", fs.WithFile("token", c.text))
+		for variable, values := range map[string]map[string]string{
+			"TOKEN": {"TOKEN": c.text}, "TOKEN_FILE": {"TOKEN_FILE": dir.Join("token")},
+		} {
+			var keys struct {
+				Token env.Secret `env:"TOKEN" desc:"token of an API"`
+			}
+			e := env.Map(values)
+			err := e.Load(t.Context(), env.For{}, &keys)
+			if c.problem != "" {
+				assert.DeepEqual(t, problemsOf(t, err), []string{variable + ": " + c.problem})
+				hidden(t, "error", err.Error())
+				continue
+			}
+			assert.NilError(t, err, "%q", c.text)
+			assert.Equal(t, keys.Token.Reveal(), c.want)
+			assert.Assert(t, !strings.Contains(e.Redactor().String("Bearer "+keys.Token.Reveal()), hush))
+		}
+	}
+}
+
 func TestSecretFileProblems(t *testing.T) {
 	t.Parallel()
 	dir := fs.NewDir(t, "secrets", fs.WithFile("empty", "\n"), fs.WithFile("short", "abc\n"), fs.WithFile("large", strings.Repeat("x", 1<<20+1)))

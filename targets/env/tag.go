@@ -62,6 +62,12 @@ func readField(sf reflect.StructField, tag, place string) (field, []Fault) {
 	if f.key.Required && f.key.Default != "" {
 		fault("is required and has a default")
 	}
+	if lines, ok := sf.Tag.Lookup("lines"); ok {
+		f.several = true
+		if lines != "several" || !f.key.Secret {
+			fault("has the tag lines:%q; there is several, for secrets", lines)
+		}
+	}
 	if f.key.Secret && f.key.Default != "" {
 		fault("is secret and has a default")
 	}

@@ -277,6 +277,10 @@ func (s *Session) prepare(ctx context.Context, programs []called) ([]*node, erro
 		}
 	}
 	if len(problems) > 0 {
+		// What is missing may be there under a name with a slip in it.
+		if err := s.warnOfTypos(append(declared, &s.keys), owners); err != nil {
+			return nil, err
+		}
 		return nil, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: env.Join(problems...), Hint: strings.Join(hints, "; ")}
 	}
 	if err := errors.Join(unusable...); err != nil {

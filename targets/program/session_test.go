@@ -210,6 +210,15 @@ func TestATypoIsAWarning(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.log, "PARALELISM"))
 }
 
+func TestATypoOfWhatIsMissingIsTold(t *testing.T) {
+	w := newWorld(t, machine("web"))
+	w.ssh.keys = withHostKeys
+	got := w.run(t.Context(), map[string]string{"FAKE_HOSTT": "web.example"}, "ssh-web")
+	assert.Equal(t, report.CodeOf(got.err), report.Usage)
+	assert.ErrorContains(t, got.err, "FAKE_HOST: missing")
+	assert.Assert(t, cmp.Contains(got.log, "FAKE_HOSTT is set but not declared; did you mean FAKE_HOST?"))
+}
+
 func TestKeysOfAProgram(t *testing.T) {
 	w := newWorld(t, machine("web"), internal("db"))
 	w.ssh.keys = withHostKeys

@@ -23,7 +23,7 @@ import (
 type TransIPKeys struct {
 	URL   env.URL    `env:"TRANSIP_URL,default=https://api.transip.nl/v6" desc:"address of TransIP's API"`
 	Login string     `env:"TRANSIP_LOGIN" desc:"name of the account at TransIP"`
-	Key   env.Secret `env:"TRANSIP_KEY" desc:"private key of the account at TransIP, in PEM form"`
+	Key   env.Secret `env:"TRANSIP_KEY" desc:"private key of the account at TransIP, in PEM form" lines:"several"`
 	Bound env.Bool   `env:"TRANSIP_WHITELIST,default=false" desc:"whether the key of the account at TransIP works only from addresses that are listed there"`
 }
 

@@ -38,7 +38,7 @@ type Keys struct {
 
 	Authority   env.Text   `env:"TF_HTTP_CLIENT_CA_CERTIFICATE_PEM" desc:"certificate authorities of the state backend, in PEM, instead of this host's"`
 	Certificate env.Text   `env:"TF_HTTP_CLIENT_CERTIFICATE_PEM" desc:"certificate that we show the state backend, in PEM"`
-	Key         env.Secret `env:"TF_HTTP_CLIENT_PRIVATE_KEY_PEM" desc:"private key of TF_HTTP_CLIENT_CERTIFICATE_PEM, in PEM"`
+	Key         env.Secret `env:"TF_HTTP_CLIENT_PRIVATE_KEY_PEM" desc:"private key of TF_HTTP_CLIENT_CERTIFICATE_PEM, in PEM" lines:"several"`
 }
 
 // Check gives all that is wrong with what the keys hold, before anything is asked.

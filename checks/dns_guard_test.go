@@ -44,6 +44,36 @@ func filled(t *testing.T, kind string, machines int) (*nameServer, groups.Group,
 // hinted tells what the error of a run advises.
 func hinted(r effectRun) string { return strings.Join(report.Hints(r.err), "; ") }
 
+// TestDNSForeignValues has somebody else's records of a kind that OctoDNS reads and
+// can't always write back: what it can is deleted as anything that nobody declared,
+// and the rest is left alone and holds up nothing.
+func TestDNSForeignValues(t *testing.T) {
+	for _, k := range kindsOfServers {
+		t.Run(k.name, func(t *testing.T) {
+			s, group, at := filled(t, k.name, 4)
+			s.set(zoneName, "padded.example.org.", "HTTPS", "1 . alpn=h2 ech=ABH+DQANAAAAAAAAAAAAAAAAAA==")
+			s.set(zoneName, "equal.example.org.", "SVCB", `1 . key667="hello=world"`)
+			s.set(zoneName, "blank.example.org.", "SVCB", `1 . key667="hello world"`)
+			s.set(zoneName, "m1.example.org.", "A", "203.0.113.66")
+
+			plan := runDNS(t, group, "plan", s.vars, at)
+			assert.Equal(t, plan.code, report.Healthy, "%v", plan.err)
+			assert.Assert(t, cmp.Contains(plan.out, "1 to change, 2 to delete"))
+			assert.Assert(t, cmp.Contains(plan.log, "blank.example.org. SVCB is left alone"))
+			assert.Equal(t, runDNS(t, group, "dump", s.vars, at).code, report.Healthy)
+
+			apply := runDNS(t, group, "apply", s.vars, at)
+			assert.Equal(t, apply.code, report.Healthy, "%v", apply.err)
+			assert.Equal(t, apply.out, plan.out, "what was shown is what was done")
+			assert.DeepEqual(t, s.ask("m1.example.org.", "A"), []string{"m1.example.org. 3600 IN A 192.0.2.1"})
+			assert.Assert(t, cmp.Len(s.ask("padded.example.org.", "HTTPS"), 0))
+			assert.Assert(t, cmp.Len(s.ask("equal.example.org.", "SVCB"), 0))
+			assert.Assert(t, cmp.Len(s.ask("blank.example.org.", "SVCB"), 1))
+			assert.Assert(t, !runDNS(t, group, "apply", s.vars, at).record.Changed)
+		})
+	}
+}
+
 func TestDNSDrift(t *testing.T) {
 	for _, k := range kindsOfServers {
 		t.Run(k.name, func(t *testing.T) {

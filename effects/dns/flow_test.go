@@ -174,7 +174,7 @@ func TestWhatOctoDNSIsGiven(t *testing.T) {
 			names = append(names, name)
 		}
 	}
-	assert.DeepEqual(t, names, []string{"DNS_TOKEN", "PATH"})
+	assert.DeepEqual(t, names, []string{"DNS_TOKEN", "PATH", "PYTHONPATH"})
 	config, err := os.ReadFile(f.dir.Join("octodns-sync.config"))
 	assert.NilError(t, err)
 	assert.Assert(t, !strings.Contains(string(config), "sesame-open"))

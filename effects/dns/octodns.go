@@ -2,6 +2,7 @@ package dns
 
 import (
 	"context"
+	_ "embed" // the glue
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	mdns "github.com/miekg/dns"
@@ -22,6 +24,14 @@ const (
 	wanted = "wanted" // what the zones are to hold
 	live   = "live"   // what they hold
 )
+
+// glue is a module of ours that OctoDNS loads as a processor, by the name of
+// glueModule.
+//
+//go:embed glue.py
+var glue []byte
+
+const glueModule = "slipway_glue"
 
 // workspace is a folder with everything that OctoDNS reads. It is private and ends
 // with the run.
@@ -42,7 +52,10 @@ func newWorkspace(zones []zone, server map[string]any) (*workspace, error) {
 		return nil, report.Refuse("write the zones", err, "TMPDIR names a folder that can be written to")
 	}
 	w := &workspace{dir: dir}
-	err = w.write("config.json", w.config(zones, server))
+	err = os.WriteFile(w.path(glueModule+".py"), glue, 0o600)
+	if err == nil {
+		err = w.write("config.json", w.config(zones, server))
+	}
 	for _, z := range zones {
 		if err == nil {
 			err = w.write(filepath.Join("zones", z.name+"yaml"), content(z))
@@ -79,7 +92,7 @@ func (w *workspace) config(zones []zone, server map[string]any) map[string]any {
 	list := object{}
 	for _, z := range zones {
 		list[z.name] = object{
-			"sources": []string{wanted}, "targets": []string{live}, "processors": []string{"challenges"},
+			"sources": []string{wanted}, "targets": []string{live}, "processors": []string{"challenges", "writable"},
 			// Our own guard judges every plan, small zones included.
 			"update_pcent_threshold": 1.0, "delete_pcent_threshold": 1.0,
 		}
@@ -97,9 +110,12 @@ func (w *workspace) config(zones []zone, server map[string]any) map[string]any {
 			"plan_outputs": object{"json": object{"class": "octodns.provider.plan.PlanJson", "output_filename": w.path("plan.json")}},
 			"validators":   object{"enabled": []string{"strict"}},
 		},
-		"processors": object{"challenges": object{"class": "octodns.processor.acme.AcmeManagingProcessor"}},
-		"providers":  object{wanted: source, live: server},
-		"zones":      list,
+		"processors": object{
+			"challenges": object{"class": "octodns.processor.acme.AcmeManagingProcessor"},
+			"writable":   object{"class": glueModule + ".Writable"},
+		},
+		"providers": object{wanted: source, live: server},
+		"zones":     list,
 	}
 }
 
@@ -125,7 +141,8 @@ func content(z zone) map[string][]map[string]any {
 // run runs one of OctoDNS's commands and gives what it said.
 func (w *workspace) run(ctx context.Context, name string, args ...string) (string, error) {
 	command := w.commands.command(name, append([]string{"--config-file", w.path("config.json")}, args...)...)
-	command.Dir, command.Env = w.dir, w.env
+	command.Dir = w.dir
+	command.Env = append(slices.Clip(w.env), "PYTHONPATH="+w.dir) // where the glue lies
 	limited, cancel := context.WithTimeout(ctx, w.limit)
 	defer cancel()
 	limited, stop := context.WithCancelCause(limited)

@@ -63,8 +63,13 @@ func checkService(v *mdns.SVCB) error {
 		return errors.New("a priority of 0 is an alias, which has no parameters")
 	}
 	for _, parameter := range v.Value {
-		switch parameter.(type) {
-		case *mdns.SVCBAlpn, *mdns.SVCBNoDefaultAlpn, *mdns.SVCBPort, *mdns.SVCBIPv4Hint, *mdns.SVCBIPv6Hint, *mdns.SVCBMandatory, *mdns.SVCBECHConfig:
+		switch p := parameter.(type) {
+		case *mdns.SVCBAlpn, *mdns.SVCBNoDefaultAlpn, *mdns.SVCBPort, *mdns.SVCBIPv4Hint, *mdns.SVCBIPv6Hint, *mdns.SVCBMandatory:
+		case *mdns.SVCBECHConfig:
+			// RFC 9849, section 4: the list begins with its length.
+			if n := len(p.ECH) - 2; n < 1 || int(p.ECH[0])<<8+int(p.ECH[1]) != n {
+				return errors.New("the parameter ech is no list of ECH configurations: its first two bytes are the length of the rest")
+			}
 		default:
 			return fmt.Errorf("the parameter %s is not supported", parameter.Key())
 		}

@@ -109,6 +109,7 @@ func TestFaultsOfZones(t *testing.T) {
 		{"a matching type that is none", own(one("_1._tcp.a", "TLSA", "3 1 7 abcd")), nil, "the matching type 0 to 2"},
 		{"a fingerprint that is too short", own(one("a", "SSHFP", "4 2 abcd")), nil, "the fingerprint has 2 bytes and should have 32"},
 		{"a tag that is none", own(one("a", "CAA", `0 isue "x"`)), nil, `the tag "isue"`},
+		{"an ech that is cut off", own(one("a", "HTTPS", "1 b.example.net. ech=ABH+DQANAAAA")), nil, "is no list of ECH configurations"},
 		{"an alias with parameters", own(one("a", "HTTPS", "0 b.example.net. port=1")), nil, "a priority of 0 is an alias"},
 		{"the same twice", own(one("a", "A", "192.0.2.1"), one("A", "A", "192.0.2.2")), nil, "all values of a type are one record"},
 		{"a machine's name twice", own(one("web", "A", "192.0.2.1")), []node{web}, "all values of a type are one record"},

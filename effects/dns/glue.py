@@ -54,6 +54,14 @@ def read(cls, text):
     return data
 
 
+render = svcb._SvcbValueBase.to_rdata_text
+
+
+def write(self):
+    """Renders a value with "ech" in quotes, without which PowerDNS takes none."""
+    return re.sub(r' ech=([^\s"]+)', r' ech="\1"', render(self))
+
+
 def parsed(kind, text):
     return dns.rdata.from_text('IN', kind, text)
 
@@ -106,3 +114,4 @@ class Writable(BaseProcessor):
 
 svcb.SUPPORTED_PARAMS['ech']['validate'] = check_ech
 svcb._SvcbValueBase.from_rdata_text = classmethod(read)
+svcb._SvcbValueBase.to_rdata_text = write

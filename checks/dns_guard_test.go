@@ -51,7 +51,7 @@ func TestDNSForeignValues(t *testing.T) {
 	for _, k := range kindsOfServers {
 		t.Run(k.name, func(t *testing.T) {
 			s, group, at := filled(t, k.name, 4)
-			s.set(zoneName, "padded.example.org.", "HTTPS", `1 . alpn="h2" ech="ABH+DQANAAAAAAAAAAAAAAAAAA=="`)
+			s.set(zoneName, "padded.example.org.", "HTTPS", `1 . alpn=h2 ech="ABH+DQANAAAAAAAAAAAAAAAAAA=="`)
 			s.set(zoneName, "equal.example.org.", "SVCB", `1 . key667="hello=world"`)
 			s.set(zoneName, "blank.example.org.", "SVCB", `1 . key667="hello world"`)
 			s.set(zoneName, "m1.example.org.", "A", "203.0.113.66")

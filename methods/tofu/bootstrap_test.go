@@ -39,7 +39,7 @@ func (b *bench) moment() moment {
 		switch {
 		case strings.HasPrefix(e.Name(), "run-"):
 			assert.Check(b.t, os.Mkdir(to, 0o700))
-		case strings.HasPrefix(e.Name(), "events-"):
+		case strings.HasPrefix(e.Name(), "events-"), e.Name() == "known":
 			text, err := os.ReadFile(filepath.Join(from, e.Name()))
 			assert.Check(b.t, err)
 			assert.Check(b.t, os.WriteFile(to, text, 0o600))

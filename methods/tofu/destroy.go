@@ -57,7 +57,8 @@ func left(err error, s *state.State) error {
 // detach removes an empty state from the backend.
 func (r *run) detach(ctx context.Context) error {
 	fail := func(err error) error {
-		return report.Fail("detach the state", err, "all is destroyed, and an empty state is left in the backend; destroy again detaches it")
+		return report.Fail("detach the state", err, "all is destroyed, and an empty state is left in the backend: "+
+			"STATE_PHASE=cold starts anew over it; where it may be deleted by now, STATE_PHASE=cold destroy detaches it")
 	}
 	before := r.remote
 	if before == nil {
@@ -93,6 +94,21 @@ func (r *run) detach(ctx context.Context) error {
 		err = errors.New("the backend said that it removed it, and still has it")
 	}
 	return wrapped(fail, err)
+}
+
+// release marks an empty state that the backend does not delete as one that any run may
+// start over. Of an encrypted one only OpenTofu could write another version.
+func (r *run) release(ctx context.Context) error {
+	if r.lock == nil || r.newest.Encrypted || r.remote == nil {
+		return nil
+	}
+	empty, err := r.newest.WithSerial(r.remote.Serial + 1)
+	if err != nil {
+		return err
+	}
+	r.newest, r.marker = empty, r.mark()
+	r.marker.Settled = true
+	return r.forward(ctx, empty)
 }
 
 func wrapped(fail func(error) error, err error) error {

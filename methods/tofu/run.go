@@ -38,6 +38,8 @@ type run struct {
 	missing []ledger.Object // made by killed runs, left for a later run
 	letGo   undeclared
 
+	attached error // why the backend still has a state of which all is destroyed
+
 	behind error  // why the backend does not have the newest
 	path   string // of the file that has it; empty is none
 	begun  bool   // the record of events is
@@ -74,7 +76,7 @@ func (e *Engine) change(ctx context.Context, d Deployment, verb string, work fun
 	err = work(ctx, r)
 	settled := r.settle(ctx)
 	if settled == nil {
-		settled = r.giveBack(ctx)
+		settled = errors.Join(r.attached, r.giveBack(ctx))
 	}
 	return r.result(), errors.Join(err, settled)
 }

@@ -31,8 +31,8 @@ func (r *run) settle(ctx context.Context) error {
 			strconv.FormatUint(r.newest.Serial, 10)+"; look at "+r.errored())
 	}
 	if r.destroyed() {
-		if err := r.detach(ctx); err != nil {
-			return err
+		if r.attached = r.detach(ctx); r.attached != nil {
+			r.attached = errors.Join(r.attached, r.release(ctx))
 		}
 		return r.dir.Clear(r.keepsEvents())
 	}

@@ -74,6 +74,7 @@ func OnMachines() []Check {
 		{"integrations-two-runs-one-lock", "starts runs that know nothing of each other over one state", "^TestTwoRunsOneLock$"},
 		{"integrations-interrupt-releases", "sends each signal at each step: the state is written, the lock given back", "^TestInterruptReleases$"},
 		{"integrations-kill-matrix", "kills at each step, and takes the power: nothing is made twice, no state is lost", "^Test(KillMatrix$|PowerLoss)"},
+		{"integrations-leftovers", "comes back to what a killed run left, when another has worked on: nothing is written over", "^TestLeftovers$"},
 		{"integrations-backend-faults", "lets the state backend fail in each way that was met", "^TestBackendFaults$"},
 		{"integrations-secrets-stay-out", "looks for secrets wherever they must not be", "^TestSecretsStayOut$"},
 		{"readme-commands", "runs the commands of the README", "^TestReadmeCommands$"},

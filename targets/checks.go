@@ -277,3 +277,8 @@ func (Checks) IntegrationsBackendFaults(ctx context.Context) error {
 func (Checks) IntegrationsSecretsStayOut(ctx context.Context) error {
 	return run(ctx, "checks-integrations-secrets-stay-out")
 }
+
+// IntegrationsLeftovers comes back to what a killed run left, when another has worked on: nothing is written over.
+func (Checks) IntegrationsLeftovers(ctx context.Context) error {
+	return run(ctx, "checks-integrations-leftovers")
+}

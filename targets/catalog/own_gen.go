@@ -64,6 +64,7 @@ func own() []front.Target {
 		{Name: "checks:integrationsKillMatrix", Description: "kills at each step, and takes the power: nothing is made twice, no state is lost"},
 		{Name: "checks:integrationsBackendFaults", Description: "lets the state backend fail in each way that was met"},
 		{Name: "checks:integrationsSecretsStayOut", Description: "looks for secrets wherever they must not be"},
+		{Name: "checks:integrationsLeftovers", Description: "comes back to what a killed run left, when another has worked on: nothing is written over"},
 		{Name: "contract:programs", Description: "prints every program with its parts, as JSON"},
 		{Name: "contract:keys", Description: "prints the sets of variables and who reads them, as JSON"},
 		{Name: "contract:schema", Description: "prints the JSON Schema of the contract"},

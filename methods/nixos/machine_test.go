@@ -150,7 +150,8 @@ func TestParseGenerations(t *testing.T) {
 	const a, b = "/nix/store/00000000000000000000000000000000-a", "/nix/store/11111111111111111111111111111111-b"
 	got := parseGenerations("system-10-link "+b+" 1764543600\nsystem-2-link "+a+" \nsystem-9-link "+a+"\n\nsomething else\nsystem-x-link "+a+"\n", 9)
 	assert.DeepEqual(t, got, []Generation{
-		{Number: 2, Toplevel: a}, {Number: 9, Toplevel: a, Current: true},
+		{Number: 2, Toplevel: a},
+		{Number: 9, Toplevel: a, Current: true},
 		{Number: 10, Toplevel: b, Made: time.Date(2025, 11, 30, 23, 0, 0, 0, time.UTC)},
 	})
 	assert.Equal(t, len(parseGenerations("", 3)), 0)

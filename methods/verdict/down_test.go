@@ -205,15 +205,16 @@ func TestWorkThatBeginsAgain(t *testing.T) {
 }
 
 func TestServicesThatOthersStartAgainAndAgain(t *testing.T) {
-	starts := func(at ...time.Duration) []event {
+	starts := func(at ...int) []event {
 		var all []event
 		for _, moment := range at {
-			all = append(all, event{at: moment * second, unit: "web.service", kind: started})
+			all = append(all, event{at: time.Duration(moment) * second, unit: "web.service", kind: started})
 		}
 		return all
 	}
-	since := func(at time.Duration) func(*Unit) {
-		return func(u *Unit) { u.Started, u.Changed = at*second, at*second }
+	since := func(at int) func(*Unit) {
+		moment := time.Duration(at) * second
+		return func(u *Unit) { u.Started, u.Changed = moment, moment }
 	}
 	for _, c := range []struct {
 		name   string

@@ -210,13 +210,15 @@ func TestUnknownNamesAreAnsweredWithWhatWasMeant(t *testing.T) {
 		says  []string
 	}{
 		{
-			"a verb of another tool", []Call{{Name: "hosting-provider-tf-incus-gateway-switch"}},
+			"a verb of another tool",
+			[]Call{{Name: "hosting-provider-tf-incus-gateway-switch"}},
 			[]string{`"hosting-provider-tf-incus-gateway-switch"; the verbs of hosting-provider-tf-incus-gateway are apply, force-unlock, state-list`},
 		},
-		{"a slip in a verb", []Call{{Name: "hosting-tf-gateway-destory"}}, []string{"close are hosting-tf-gateway-destroy"}},
+		{"a slip in a verb", []Call{{Name: "hosting-tf-gateway-dstroy"}}, []string{"close are hosting-tf-gateway-destroy"}},
 		{"no group and no method", []Call{{Name: "incus-db-apply"}}, []string{"close are hosting-provider-tf-incus-db-apply"}},
 		{
-			"a verb and a machine", []Call{{Name: "force-unlock"}, {Name: "gateway"}},
+			"a verb and a machine",
+			[]Call{{Name: "force-unlock"}, {Name: "gateway"}},
 			[]string{"a program's name is one word, such as hosting-provider-tf-incus-gateway-force-unlock"},
 		},
 		{"an option", []Call{{Name: "hosting-tf-gateway"}, {Name: "--dry-run"}}, []string{`unknown option "--dry-run"; programs have none`, "plan is the verb"}},

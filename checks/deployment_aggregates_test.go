@@ -90,7 +90,7 @@ func TestDeploymentAggregates(t *testing.T) {
 		o := w.slipway(nil, "fleet-all-generations")
 		assert.Equal(t, o.code, report.Unknown)
 		for _, name := range []string{"web", "blog"} {
-			assert.Assert(t, cmp.Regexp(`(?m)^`+name+`: 1 /nix/store/\S+ default running$`, o.stdout))
+			assert.Assert(t, cmp.Regexp(`(?m)^`+name+`: 1 /nix/store/\S+ 20\S+Z default running$`, o.stdout))
 		}
 	})
 

@@ -58,7 +58,7 @@ func left(err error, s *state.State) error {
 func (r *run) detach(ctx context.Context) error {
 	fail := func(err error) error {
 		return report.Fail("detach the state", err, "all is destroyed, and an empty state is left in the backend: "+
-			"STATE_PHASE=cold starts anew over it; where it may be deleted by now, STATE_PHASE=cold destroy detaches it")
+			"STATE_PHASE=cold starts again over it; where it may be deleted by now, STATE_PHASE=cold destroy detaches it")
 	}
 	before := r.remote
 	if before == nil {

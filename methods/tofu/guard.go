@@ -54,7 +54,7 @@ func (k Keys) check(f found, verb string) error {
 		return refused(fmt.Sprintf("garbage: what the backend gave is no state: %v", f.why), goOn)
 	case state.Begun:
 		if f.state.Marker.Settled {
-			return refused("empty: the state holds no objects, and says that none are left", goOn+"; if there are none, start anew with STATE_PHASE=cold")
+			return refused("empty: the state holds no objects, and says that none are left", goOn+"; if there are none, start again with STATE_PHASE=cold")
 		}
 		return refused("a bootstrap that has not ended: "+f.state.Marker.String(), "go on with it there with STATE_PHASE=cold; if that place is lost, look for what it made, remove it, and say STATE_PHASE=cold STATE_ABANDON="+f.state.Marker.Run)
 	case state.Empty:

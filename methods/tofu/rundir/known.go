@@ -65,20 +65,25 @@ func (d *Dir) Known(s *state.State) (bool, error) {
 	return false, lines.Err()
 }
 
+// asidePrefix begins the names of folders of what was put aside. No run removes one.
+const asidePrefix = "aside-"
+
 // Aside moves the versions that lie here out of the way of the runs to come, and
-// gives the folder that has them from now on.
+// gives the folder that has them from now on. What can't be moved stays as it was.
 func (d *Dir) Aside(versions []Version) (string, error) {
-	folder := d.file("aside-" + d.Run)
-	err := os.MkdirAll(folder, 0o700)
+	folder := d.file(asidePrefix + d.Run)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return folder, err
+	}
 	for i, v := range versions {
-		if err == nil {
-			err = os.Rename(v.Path, filepath.Join(folder, fmt.Sprintf("%s-%d-%d.tfstate", v.State.Lineage, v.State.Serial, i)))
+		if err := os.Rename(v.Path, filepath.Join(folder, fmt.Sprintf("%s-%d-%d.tfstate", v.State.Lineage, v.State.Serial, i))); err != nil {
+			return folder, err
 		}
 	}
 	for _, path := range []string{d.known(), filepath.Join(d.journal(), markerName)} {
-		if gone := os.Remove(path); err == nil && !errors.Is(gone, os.ErrNotExist) {
-			err = gone
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return folder, err
 		}
 	}
-	return folder, err
+	return folder, nil
 }

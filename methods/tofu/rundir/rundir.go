@@ -179,6 +179,9 @@ func (d *Dir) Close(private bool) error {
 	if err := d.Clear(false); err != nil || !private {
 		return err
 	}
+	if aside, err := matches(d.Path, asidePrefix+"*"); err != nil || len(aside) > 0 {
+		return err // what was put aside is nowhere else
+	}
 	// Aside in one step, so that a run that begins now finds a whole one or none. Its
 	// lock may still come to lie in ours.
 	gone := d.Path + ".gone-" + d.Run

@@ -166,3 +166,32 @@ func TestUnreadableVersionIsNotNone(t *testing.T) {
 	assert.Equal(t, len(left), 0, "a file that was only opened holds nothing")
 	assert.NilError(t, d.Close(false))
 }
+
+// TestWhatWasPutAsideOutlivesItsFolder closes a directory that nobody asked for, which
+// goes when no run needs it: not with the only copy of a state.
+func TestWhatWasPutAsideOutlivesItsFolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "private")
+	d, err := Open(t.Context(), path, "one", nil)
+	assert.NilError(t, err)
+	s, err := state.Parse([]byte(`{"version":4,"lineage":"a","serial":7}`))
+	assert.NilError(t, err)
+	_, err = d.Keep(s, nil)
+	assert.NilError(t, err)
+	left, _, err := d.Leftovers()
+	assert.NilError(t, err)
+	folder, err := d.Aside(left)
+	assert.NilError(t, err)
+	assert.Equal(t, d.Kept(), "", "no run needs it")
+	assert.NilError(t, d.Close(true))
+	for range 2 { // and the runs to come
+		d, err = Open(t.Context(), path, "another", nil)
+		assert.NilError(t, err)
+		assert.NilError(t, d.Close(true))
+		kept, err := matches(folder, "*.tfstate")
+		assert.NilError(t, err)
+		assert.Equal(t, len(kept), 1)
+		text, err := os.ReadFile(kept[0])
+		assert.NilError(t, err)
+		assert.Equal(t, string(text), string(s.Raw))
+	}
+}

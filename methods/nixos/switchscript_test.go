@@ -40,7 +40,7 @@ func TestSwitchScript(t *testing.T) {
 		{name: "with another under way", program: "exit 11", code: 11, times: 1},
 		{
 			name: "with another under way that has begun", before: arrives,
-			program: leaves + `exec 7>>lists/switch-to-configuration.lock; flock 7; (until [ -e over ]; do /bin/sleep 0.05; done) >/dev/null 2>&1 & exit 11`, code: 11, times: 1,
+			program: leaves + `exec 7>>lists/switch-to-configuration.lock; flock 7; (while [ -e program ] && [ ! -e over ]; do /bin/sleep 0.05; done) >/dev/null 2>&1 & exit 11`, code: 11, times: 1,
 		},
 		{name: "died while it stopped units", program: leaves + "exit 1", code: 1, times: 1, half: true},
 		{name: "died after activation, then well", program: first + arrives + leaves + "exit 1", times: 2, says: onceMore + " (exit code 1); once more"},

@@ -76,6 +76,7 @@ type Client struct {
 	http *http.Client
 	log  func(format string, args ...any)
 	pace Pace
+	most int64 // bytes of an answer
 }
 
 // Pace is how patient a client is.
@@ -87,8 +88,17 @@ type Pace struct {
 // Patient is the pace of a run: a backend that restarts is worth some seconds.
 var Patient = Pace{Try: 20 * time.Second, Pauses: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second}}
 
-// largest bounds an answer, in bytes. States of some hundred megabytes exist.
-const largest = 512 << 20
+// Largest bounds a state, in bytes: what is read and what is written alike. States of
+// some hundred megabytes exist.
+const Largest = 512 << 20
+
+// TooLargeError is an answer of more than Largest bytes.
+type TooLargeError struct{ Method, Path string }
+
+// Error says how much is read.
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the state backend answered %s %s with more than %d MiB, the most that is read", e.Method, e.Path, Largest>>20)
+}
 
 // New makes a client. log gets a line for a request that failed or took its time:
 // method, path, status, time.
@@ -105,7 +115,7 @@ func New(k Keys, pace Pace, log func(format string, args ...any)) (*Client, erro
 		log = func(string, ...any) {}
 	}
 	return &Client{
-		keys: k, log: log, pace: pace,
+		keys: k, log: log, pace: pace, most: Largest,
 		http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}, nil
 }
@@ -146,7 +156,7 @@ func (c *Client) do(ctx context.Context, r request) (*answer, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if r.once || n >= len(c.pace.Pauses) || is[*InsecureError](err) {
+		if r.once || n >= len(c.pace.Pauses) || is[*InsecureError](err) || is[*TooLargeError](err) {
 			return got, err
 		}
 		pause := time.NewTimer(max(c.pace.Pauses[n], min(after, 10*time.Second)))
@@ -196,9 +206,12 @@ func (c *Client) exchange(ctx context.Context, r request) (*answer, time.Duratio
 		return nil, 0, c.unreached(ctx, r, address, err)
 	}
 	defer func() { _ = got.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(got.Body, largest+1))
-	if err == nil && len(body) > largest {
-		err = fmt.Errorf("its answer has more than %d MiB, the most that is read", largest>>20)
+	if got.ContentLength > c.most {
+		return nil, 0, &TooLargeError{Method: r.method, Path: address.Path}
+	}
+	body, err := io.ReadAll(io.LimitReader(got.Body, c.most+1))
+	if int64(len(body)) > c.most {
+		return nil, 0, &TooLargeError{Method: r.method, Path: address.Path}
 	}
 	if err != nil {
 		return nil, 0, c.unreached(ctx, r, address, err)

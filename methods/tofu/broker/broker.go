@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"fediversity.eu/slipway/methods/tofu/backend"
 	"fediversity.eu/slipway/methods/tofu/state"
 )
 
@@ -37,9 +38,6 @@ type Broker struct {
 	asleep  bool // says "none", for the one command that makes a state
 	closed  bool
 }
-
-// largest bounds what OpenTofu may write, as the client of the backend does.
-const largest = 1 << 30
 
 // Open serves s, which is nil for a broker that is to be given its first state.
 // Without take it is read-only.
@@ -128,9 +126,12 @@ func (b *Broker) answer(r *http.Request) ([]byte, error) {
 		}
 		return b.current.Raw, nil
 	case http.MethodPost:
-		raw, err := io.ReadAll(io.LimitReader(r.Body, largest))
+		raw, err := io.ReadAll(io.LimitReader(r.Body, backend.Largest+1))
 		if err != nil {
 			return nil, err
+		}
+		if len(raw) > backend.Largest { // nobody could read it back
+			return nil, refuse(http.StatusRequestEntityTooLarge, "the state has more than %d MiB, the most that is stored", backend.Largest>>20)
 		}
 		return nil, b.write(r.Context(), raw)
 	default:

@@ -210,12 +210,17 @@ func (t *thing) ImportState(ctx context.Context, q resource.ImportStateRequest, 
 	identified(ctx, q.ID, t.kind.parts, r)
 }
 
-// identified takes an id apart: [remote:]part/part[,option=value].
+// identified takes an id apart: [remote:]part/part[,option=value]. As with the real
+// provider (1.1.1), the remote is kept: a configuration that names none, or another,
+// then wants the object made again.
 func identified(ctx context.Context, id string, parts []string, r *resource.ImportStateResponse) {
-	if _, rest, ok := strings.Cut(id, ":"); ok && !strings.Contains(id[:strings.Index(id, ":")], "/") {
-		id = rest
-	}
 	id, option, _ := strings.Cut(id, ",")
+	if remote, rest, ok := strings.Cut(id, ":"); ok {
+		id = rest
+		if remote != "" {
+			r.Diagnostics.Append(r.State.SetAttribute(ctx, path.Root("remote"), remote)...)
+		}
+	}
 	values := strings.Split(id, "/")
 	if len(values) != len(parts) {
 		r.Diagnostics.AddError("import", "the id is not made of "+strings.Join(parts, "/"))

@@ -97,8 +97,10 @@ func literals(texts map[string]string) map[string]string {
 type thing struct {
 	kind, label string // "incus_instance", "web"
 	path        []string
-	id          string // by which it is imported
-	body        jsonObject
+	// id is by what it is imported: no remote in it, which the provider (lxc/incus 1.1.1)
+	// would keep as an attribute that the configuration does not have.
+	id   string
+	body jsonObject
 }
 
 // things are all that the machine is made of, first what others need.
@@ -114,12 +116,12 @@ func (m *machine) things(p plan) []thing {
 		name, config := m.keys.Network, map[string]string{"ipv6.address": "none"}
 		maps.Copy(config, p.bridge)
 		config[mark] = m.name()
-		add(thing{"incus_network", label, []string{"networks", name}, remoteName + ":default/" + name, jsonObject{
+		add(thing{"incus_network", label, []string{"networks", name}, "default/" + name, jsonObject{
 			"name": name, "project": "default", "config": literals(config),
 		}})
 	}
 	if slices.Contains(p.makes, makesProject) {
-		add(thing{"incus_project", label, []string{"projects", project}, remoteName + ":" + project, jsonObject{
+		add(thing{"incus_project", label, []string{"projects", project}, project, jsonObject{
 			"name": project, "config": map[string]string{
 				// Images and networks are those of the server's default project.
 				"features.images": "false", "features.profiles": "true", "features.storage.volumes": "true", "features.networks": "false",
@@ -140,7 +142,7 @@ func (m *machine) things(p plan) []thing {
 		t := thing{
 			"incus_storage_volume", label + "-" + v.Name,
 			[]string{"storage-pools", m.keys.Pool, "volumes", "custom", name},
-			fmt.Sprintf("%s:%s/%s/%s", remoteName, project, m.keys.Pool, name),
+			fmt.Sprintf("%s/%s/%s", project, m.keys.Pool, name),
 			jsonObject{
 				"name": name, "pool": m.keys.Pool, "project": project, "content_type": content, "config": config,
 			},
@@ -148,13 +150,16 @@ func (m *machine) things(p plan) []thing {
 		if v.Keep {
 			t.body["lifecycle"] = jsonObject{"destroy": false}
 		}
+		if slices.Contains(p.makes, makesProject) {
+			t.body["depends_on"] = []string{"incus_project." + label}
+		}
 		add(t)
 	}
 	if slices.Contains(p.makes, makesProfile) {
 		profile := thing{
 			"incus_profile", label,
 			[]string{"profiles", p.name},
-			remoteName + ":" + project + "/" + p.name,
+			project + "/" + p.name,
 			jsonObject{"name": p.name, "project": project, "config": literals(p.config), "device": written(p.devices)},
 		}
 		if len(needs) > 0 {
@@ -207,7 +212,7 @@ func (m *machine) instance(p plan) thing {
 	return thing{
 		"incus_instance", m.deployment.Machine.Name,
 		[]string{"instances", p.name},
-		remoteName + ":" + m.server.Project + "/" + p.name + ",image=" + p.image, body,
+		m.server.Project + "/" + p.name + ",image=" + p.image, body,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"encoding/pem"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +88,42 @@ func TestAProfileOfItsOwn(t *testing.T) {
 	assert.Assert(t, cmp.Len(instance["device"], 0))
 	assert.Assert(t, cmp.Len(profile["device"], 3))
 	assert.Assert(t, cmp.Contains(instance["depends_on"], "incus_profile.db"))
+}
+
+// TestWhatNeedsAnotherSaysSo goes through all that can be made beside a machine: what
+// lies in a project that is made waits for it, and outlives nothing that it needs.
+func TestWhatNeedsAnotherSaysSo(t *testing.T) {
+	all := []string{makesNetwork, makesProject, makesProfile}
+	for bits := range 1 << len(all) {
+		var makes env.Names
+		for i, name := range all {
+			if bits>>i&1 == 1 {
+				makes = append(makes, name)
+			}
+		}
+		t.Run(strings.Join(makes, " "), func(t *testing.T) {
+			m := machineOf(groups.Instance{Volumes: []groups.Volume{{Name: "data", Path: "/var/lib"}, {Name: "more", Path: "/srv"}}})
+			m.keys.Makes = makes
+			p, err := m.plan()
+			assert.NilError(t, err)
+			needs := map[string][]string{}
+			made := map[string]bool{}
+			for _, thing := range m.things(p) {
+				assert.Check(t, !strings.Contains(strings.Split(thing.id, ",")[0], ":"), "%s is imported by %s", thing.kind, thing.id)
+				needs[thing.kind], _ = thing.body["depends_on"].([]string)
+				for _, need := range needs[thing.kind] {
+					assert.Check(t, made[need], "%s waits for %s, which does not come before it", thing.kind, need)
+				}
+				made[thing.kind+"."+thing.label] = true
+				if slices.Contains(makes, makesProject) && slices.Contains([]string{"incus_storage_volume", "incus_profile", "incus_instance"}, thing.kind) {
+					assert.Check(t, cmp.Contains(needs[thing.kind], "incus_project.db"), thing.kind)
+				}
+			}
+			for _, volume := range []string{"incus_storage_volume.db-data", "incus_storage_volume.db-more"} {
+				assert.Check(t, cmp.Contains(needs["incus_instance"], volume))
+			}
+		})
+	}
 }
 
 func TestCoordinatesWinOverTheDeclaration(t *testing.T) {

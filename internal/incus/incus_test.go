@@ -30,8 +30,8 @@ import (
 	"fediversity.eu/slipway/targets/report"
 )
 
-// client is an identity, in PEM.
-func client(t *testing.T) (certificate, key string) {
+// identity is a certificate and its key, in PEM.
+func identity(t *testing.T) (certificate, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	assert.NilError(t, err)
@@ -50,7 +50,7 @@ func serve(t *testing.T, h http.HandlerFunc) Keys {
 	s.TLS = &tls.Config{MinVersion: tls.VersionTLS13, ClientAuth: tls.RequestClientCert}
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	certificate, key := client(t)
+	certificate, key := identity(t)
 	return Keys{
 		Address: env.URL(s.URL), Server: env.Text(fingerprint(s.Certificate().Raw)), Project: "default",
 		Certificate: env.NewSecret(certificate), Key: env.NewSecret(key),
@@ -72,7 +72,7 @@ func answerWith(text string) http.HandlerFunc {
 }
 
 func TestCoordinatesOfAServer(t *testing.T) {
-	certificate, key := client(t)
+	certificate, key := identity(t)
 	good := Keys{Address: "https://hv1:8443", Server: env.Text(strings.Repeat("AB:", 31) + "AB"), Project: "default", Certificate: env.NewSecret(certificate), Key: env.NewSecret(key)}
 	r, err := good.Remote()
 	assert.NilError(t, err)

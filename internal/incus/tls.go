@@ -46,6 +46,9 @@ func (c *Client) Folder(ctx context.Context, name string) (map[string][]byte, er
 	if err != nil {
 		return nil, err
 	}
+	if err := c.fits(server); err != nil {
+		return nil, err
+	}
 	key, err := x509.MarshalPKCS8PrivateKey(c.remote.Identity.PrivateKey)
 	if err != nil {
 		return nil, err
@@ -55,6 +58,32 @@ func (c *Client) Folder(ctx context.Context, name string) (map[string][]byte, er
 		"client.key":                   pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
 		"servercerts/" + name + ".crt": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Raw}),
 	}, nil
+}
+
+// ErrUnfit is a certificate of a server that Incus's own client library refuses,
+// though it is the expected one.
+var ErrUnfit = errors.New("the server's certificate is none that Incus's own client takes")
+
+// fits judges the server's certificate as Incus's client library does (its source,
+// shared/tls, version 7): it must vouch for itself as a server, by its first DNS name
+// or else by the address.
+func (c *Client) fits(server *x509.Certificate) error {
+	address, err := url.Parse(c.base)
+	if err != nil {
+		return err
+	}
+	name := address.Hostname()
+	if len(server.DNSNames) > 0 {
+		name = server.DNSNames[0]
+	}
+	own := *server
+	own.IsCA, own.KeyUsage = true, x509.KeyUsageCertSign
+	roots := x509.NewCertPool()
+	roots.AddCert(&own)
+	if _, err := server.Verify(x509.VerifyOptions{Roots: roots, DNSName: name}); err != nil {
+		return fmt.Errorf("%w: %w; it needs a DNS name or the address among its subject alternative names, and serverAuth where it says what it is for", ErrUnfit, err)
+	}
+	return nil
 }
 
 // certificate is the server's, which a fingerprint alone does not give.

@@ -2,6 +2,7 @@ package incus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,6 +107,9 @@ func (m *machine) Gone(ctx context.Context, run *task.Run) error {
 // introduce says who we are to the server, and what image the machine starts from.
 func (m *machine) introduce(ctx context.Context, client *incus.Client, parts *made.Parts, p plan, verb string) error {
 	files, err := client.Folder(ctx, remoteName)
+	if errors.Is(err, incus.ErrUnfit) {
+		return report.Refuse("reach the server as its provider does", err, "nothing was made: give the server another certificate (docs/machines.md), and INCUS_SERVER_CERTIFICATE its fingerprint")
+	}
 	if err != nil {
 		return unknown("read the server's certificate", err)
 	}

@@ -182,16 +182,19 @@ func TestDeploymentConfirmRace(t *testing.T) {
 
 	conn := w.connect(g)
 	log := report.NewLog(report.Plain(testWriter{t}))
+	lease, err := nixos.Lock(t.Context(), conn, "a check")
+	assert.NilError(t, err)
+	defer lease.Release()
 	outcomes := map[bool]int{}
 	for range 8 {
-		s, err := nixos.StartSwitch(t.Context(), conn, to, nixos.Guard{From: from, Confirm: 2 * time.Second, Limit: 5 * time.Minute})
+		s, err := nixos.StartSwitch(t.Context(), conn, lease.Fence, to, nixos.Guard{From: from, Confirm: 2 * time.Second, Limit: 5 * time.Minute})
 		assert.NilError(t, err)
 		_, ended, err := nixos.Follow(t.Context(), conn, s, 5*time.Minute, log)
 		if err == nil {
 			// The guard looks every half second, and so decides somewhere in here.
 			timer := time.NewTimer(500*time.Millisecond + rand.N(2*time.Second))
 			<-timer.C
-			err = s.Confirm(t.Context(), conn)
+			err = s.Confirm(t.Context(), conn, lease.Fence)
 		}
 		if err != nil {
 			assert.Assert(t, errors.Is(err, nixos.ErrReverted), "%v", err)
@@ -202,13 +205,13 @@ func TestDeploymentConfirmRace(t *testing.T) {
 		if err == nil {
 			assert.Equal(t, machine.Current, to)
 			assert.Assert(t, machine.Reverted == nil)
-			assert.NilError(t, nixos.Collect(t.Context(), conn, s, &ended))
+			assert.NilError(t, nixos.Collect(t.Context(), conn, lease.Fence, s, &ended))
 			w.on(g, from+"/bin/switch-to-configuration test")
 			continue
 		}
 		assert.Equal(t, machine.Current, from)
 		assert.Assert(t, machine.Reverted != nil)
-		assert.NilError(t, nixos.Forget(t.Context(), conn))
+		assert.NilError(t, nixos.Forget(t.Context(), conn, lease.Fence))
 	}
 	t.Logf("confirmed %d times, went back %d times", outcomes[true], outcomes[false])
 }

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -87,7 +88,11 @@ func (c *change) unwanted(toplevel string, why error) bool {
 func (c *change) giveUp(ctx context.Context, s nixos.Switch, guard nixos.Guard, why error) error {
 	log := c.Log.In("switch")
 	log.Warnf("not healthy; going back to %s", guard.From)
-	if err := s.Revert(ctx, c.conn, "unhealthy"); err != nil && ctx.Err() == nil {
+	err := s.Revert(ctx, c.conn, c.fence, "unhealthy")
+	if errors.Is(err, nixos.ErrFenced) {
+		return err // what is at work there now is another's
+	}
+	if err != nil && ctx.Err() == nil {
 		log.Warnf("%v; without a sign of this run it goes back all the same", err)
 	}
 	machine, told, err := c.awaitBack(ctx, guard, why)
@@ -115,12 +120,12 @@ func (c *change) unproved(ctx context.Context, d destination, why error) error {
 	}
 	back := c.machine.Current
 	c.Log.In("switch").Warnf("not healthy; going back to %s", back)
-	_, ended, err := c.carry(ctx, back, nixos.Guard{}, func() (nixos.Switch, error) { return nixos.StartBack(ctx, c.conn, back) })
+	_, ended, err := c.carry(ctx, back, nixos.Guard{}, func() (nixos.Switch, error) { return nixos.StartBack(ctx, c.conn, c.fence, back) })
 	if err == nil {
 		err = ended.Err(back)
 	}
 	if err == nil {
-		err = nixos.Settle(ctx, c.conn)
+		err = nixos.Settle(ctx, c.conn, c.fence)
 	}
 	if err != nil {
 		return notBack(back, err, why)
@@ -154,4 +159,21 @@ func (c *change) isBack(ctx context.Context, back string, why error) error {
 		Code: report.CodeOf(why), What: "deploy", Why: fmt.Errorf("%w\nthe machine is back at %s\n%s", why, back, c.judgedAgain(ctx)),
 		Hint: "mend the new system and apply again; journalctl --unit UNIT on the machine has more of what it said",
 	}
+}
+
+// gone is a switch that the machine forgot under our hands: where it rebooted,
+// that is the end, and is said at once.
+func (c *change) gone(ctx context.Context, why error) error {
+	conn, err := c.conn.Reconnect(ctx)
+	if err != nil {
+		return why
+	}
+	c.adopt(conn)
+	machine, err := nixos.Inspect(ctx, conn)
+	if err != nil || machine.BootID == c.machine.BootID {
+		return why
+	}
+	return report.Fail("switch to the new system",
+		fmt.Errorf("the machine rebooted before the new system was proved, and came up in %s", machine.Current),
+		"look why it rebooted (journalctl -b -1, its console, its power); then run it again")
 }

@@ -35,7 +35,8 @@ type change struct {
 	reached  Reached
 	conn     *remote.Conn   // the one that is good now
 	conns    []*remote.Conn // all of them: the lock lives on one
-	unlock   func()
+	lease    *nixos.Lease
+	fence    nixos.Fence // of the lease, and of each that follows it
 	lockedBy *remote.Conn
 	machine  nixos.Machine // as it was found
 	arrived  string        // toplevel to which a switch of an earlier run has just come
@@ -59,8 +60,8 @@ func (c *change) adopt(conn *remote.Conn) {
 
 // end gives everything back.
 func (c *change) end() {
-	if c.unlock != nil {
-		c.unlock()
+	if c.lease != nil {
+		c.lease.Release()
 	}
 	for _, conn := range c.conns {
 		_ = conn.Close()
@@ -75,14 +76,14 @@ func (c *change) begin(ctx context.Context) error {
 	}
 	c.reached = reached
 	c.adopt(conn)
-	if c.unlock, err = nixos.Lock(ctx, conn, c.Program); err != nil {
+	if c.lease, err = nixos.Lock(ctx, conn, c.Program); err != nil {
 		// What can't be locked may be no NixOS at all, which says more.
 		if _, refused := c.reach.inspect(ctx, conn, c.Run); report.CodeOf(refused) == report.Refused {
 			return refused
 		}
 		return err
 	}
-	c.lockedBy = conn
+	c.lockedBy, c.fence = conn, c.lease.Fence
 	return c.settle(ctx)
 }
 
@@ -156,6 +157,9 @@ func (c *change) to(ctx context.Context, d destination) error {
 	if errors.Is(err, nixos.ErrReverted) {
 		return c.wentBack(ctx, d.toplevel, guard, err)
 	}
+	if errors.Is(why, verdict.ErrContact) && err != nil {
+		why = nil // what came of the contact says more
+	}
 	if err != nil {
 		return c.leave(ctx, guard, errors.Join(why, err))
 	}
@@ -212,7 +216,7 @@ func (c *change) show(ctx context.Context, s nixos.Switch, guard nixos.Guard) (s
 		for {
 			select {
 			case <-ticker.C:
-				_ = s.Show(ctx, conn) // whoever judges sees for himself that contact is lost
+				_ = s.Show(ctx, conn, c.fence) // whoever judges sees for himself that contact is lost
 			case <-ctx.Done():
 				return
 			}
@@ -246,7 +250,7 @@ const guardDelay = 30 * time.Second
 
 // activate runs the switch to its end, and logs in anew.
 func (c *change) activate(ctx context.Context, toplevel string, guard nixos.Guard) (nixos.Switch, nixos.Switched, error) {
-	return c.carry(ctx, toplevel, guard, func() (nixos.Switch, error) { return nixos.StartSwitch(ctx, c.conn, toplevel, guard) })
+	return c.carry(ctx, toplevel, guard, func() (nixos.Switch, error) { return nixos.StartSwitch(ctx, c.conn, c.fence, toplevel, guard) })
 }
 
 // carry starts a switch, runs it to its end, and logs in anew.
@@ -270,6 +274,9 @@ func (c *change) carry(ctx context.Context, toplevel string, guard nixos.Guard, 
 	if late, ok := errors.AsType[*wait.TimeoutError](err); ok && guard.From != "" && ctx.Err() == nil {
 		err = fmt.Errorf("%w: %w", nixos.ErrReverted, late)
 	}
+	if errors.Is(err, nixos.ErrGone) && ctx.Err() == nil {
+		err = c.gone(ctx, err)
+	}
 	if err == nil {
 		log.Infof("logging in anew")
 		err = c.collect(ctx, s, guard, &ended)
@@ -291,7 +298,7 @@ func (c *change) collect(ctx context.Context, s nixos.Switch, guard nixos.Guard,
 		if err := c.login(ctx, s, guard); err != nil {
 			return err
 		}
-		err := nixos.Collect(ctx, c.conn, s, ended)
+		err := nixos.Collect(ctx, c.conn, c.fence, s, ended)
 		if err == nil {
 			stop := c.show(ctx, s, guard)
 			err = c.relock(ctx)
@@ -325,13 +332,13 @@ func (c *change) confirm(ctx context.Context, s nixos.Switch, guard nixos.Guard)
 
 // anew makes a new connection, and tells the machine over it. Under a guard it is
 // tried for as long as that waits; the error is ErrReverted then.
-func (c *change) anew(ctx context.Context, guard nixos.Guard, tell func(context.Context, *remote.Conn) error) error {
+func (c *change) anew(ctx context.Context, guard nixos.Guard, tell func(context.Context, *remote.Conn, nixos.Fence) error) error {
 	login := func(ctx context.Context) error {
 		conn, err := c.conn.Reconnect(ctx)
 		if err != nil {
 			return err
 		}
-		if err := tell(ctx, conn); err != nil {
+		if err := tell(ctx, conn, c.fence); err != nil {
 			_ = conn.Close()
 			return err
 		}
@@ -340,6 +347,9 @@ func (c *change) anew(ctx context.Context, guard nixos.Guard, tell func(context.
 	}
 	if guard.From == "" {
 		err := login(ctx)
+		if errors.Is(err, nixos.ErrGone) {
+			return c.gone(ctx, err)
+		}
 		if err != nil && ctx.Err() == nil {
 			return &report.Fault{
 				Code: report.Unhealthy, What: "log in to the new system", Why: err,
@@ -351,8 +361,11 @@ func (c *change) anew(ctx context.Context, guard nixos.Guard, tell func(context.
 	w := wait.For{What: "a new login", Limit: guard.Confirm, Interval: min(time.Second, guard.Confirm/10)}
 	err := w.Until(ctx, func(ctx context.Context) error {
 		err := login(ctx)
-		if errors.Is(err, nixos.ErrReverted) {
+		if errors.Is(err, nixos.ErrReverted) || errors.Is(err, nixos.ErrFenced) {
 			return wait.Stop(err)
+		}
+		if errors.Is(err, nixos.ErrGone) {
+			return wait.Stop(c.gone(ctx, err))
 		}
 		return err
 	})
@@ -373,7 +386,7 @@ func orNone(toplevel string) string {
 // commit makes the system the one that the machine boots next.
 func (c *change) commit(ctx context.Context, d destination) error {
 	defer c.Record.Time("commit")()
-	s, err := nixos.StartCommit(ctx, c.conn, d.toplevel, d.generation)
+	s, err := nixos.StartCommit(ctx, c.conn, c.fence, d.toplevel, d.generation)
 	if err != nil {
 		return err
 	}
@@ -382,7 +395,7 @@ func (c *change) commit(ctx context.Context, d destination) error {
 	if err != nil {
 		return err
 	}
-	if err := nixos.Collect(ctx, c.conn, s, &ended); err != nil {
+	if err := nixos.Collect(ctx, c.conn, c.fence, s, &ended); err != nil {
 		return err
 	}
 	if err := ended.CommitErr(); err != nil {
@@ -398,18 +411,18 @@ func (c *change) commit(ctx context.Context, d destination) error {
 func (c *change) relock(ctx context.Context) error {
 	select {
 	case <-c.lockedBy.Done():
+	case <-c.lease.Lost:
 	default:
 		return nil
 	}
-	c.unlock()
-	c.unlock = nil
+	c.lease.Release()
 	c.Log.Infof("waiting for the lock that the lost connection held")
 	again := wait.For{What: "the machine's lock", Limit: 2 * nixos.LockLease, Interval: time.Second}
 	err := again.Until(ctx, func(context.Context) error {
 		// By the context of the run: the lock outlives the attempt.
-		unlock, err := nixos.Lock(ctx, c.conn, c.Program)
+		lease, err := c.lease.Again(ctx, c.conn, c.Program)
 		if err == nil {
-			c.unlock, c.lockedBy = unlock, c.conn
+			c.lease, c.lockedBy = lease, c.conn
 			return nil
 		}
 		if report.CodeOf(err) != report.Busy {

@@ -117,11 +117,28 @@ func wayBack(machine nixos.Machine) string {
 		r.At, r.From, r.To, r.Why, r.Code, orNone(machine.Current))
 }
 
+// fencedOff is the end of a run that lost the machine's lock to another one.
+func fencedOff(err error, changed bool) error {
+	if !changed {
+		return &report.Fault{
+			Code: report.Busy, What: "change the machine", Why: err,
+			Hint: "this run stood still, or was cut off, for longer than its lock lasts; nothing was changed; try again when the other run has ended",
+		}
+	}
+	return &report.Fault{
+		Code: report.Unknown, What: "change the machine", Why: err,
+		Hint: "this run stood still, or was cut off, for longer than its lock lasts; the other run settles what was left; verify says how the machine is",
+	}
+}
+
 // classify gives an error of the connection its exit code: refused where the
 // machine or we turned the contact down before anything happened, and unknown
 // where contact was not made or was lost. After a change nothing is refused any
 // more.
 func classify(err error, changed bool) error {
+	if errors.Is(err, nixos.ErrFenced) {
+		return fencedOff(err, changed)
+	}
 	var fault *report.Fault
 	var contact *remote.Error
 	if err == nil || errors.As(err, &fault) || !errors.As(err, &contact) {

@@ -74,7 +74,7 @@ func (c *change) reboot(ctx context.Context, watch *verdict.Watch, d destination
 		defer watch.Close()
 	}
 	done := c.Record.Time("reboot")
-	conn, machine, err := nixos.Reboot(ctx, c.conn, c.machine, time.Duration(c.keys.RebootTimeout), c.Log)
+	conn, machine, err := nixos.Reboot(ctx, c.conn, c.fence, c.machine, time.Duration(c.keys.RebootTimeout), c.Log)
 	done()
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (c *change) reboot(ctx context.Context, watch *verdict.Watch, d destination
 		return err
 	}
 	why := c.judge(ctx, watch, d.toplevel, verdict.Switch{})
-	if ctx.Err() == nil && errors.Is(why, verdict.ErrContact) && c.anew(ctx, nixos.Guard{}, func(context.Context, *remote.Conn) error { return nil }) == nil {
+	if ctx.Err() == nil && errors.Is(why, verdict.ErrContact) && c.anew(ctx, nixos.Guard{}, func(context.Context, *remote.Conn, nixos.Fence) error { return nil }) == nil {
 		return c.judge(ctx, watch, d.toplevel, verdict.Switch{}) // a machine that boots may cut its first connections
 	}
 	return why

@@ -49,7 +49,7 @@ func (c *change) takeUp(ctx context.Context, s nixos.Switch) error {
 	if err != nil {
 		return err
 	}
-	if err := nixos.Collect(ctx, c.conn, s, &ended); err != nil {
+	if err := nixos.Collect(ctx, c.conn, c.fence, s, &ended); err != nil {
 		return err
 	}
 	if ended.Code == 0 && ended.Err(ended.Current) == nil && s.Activates() {
@@ -62,7 +62,7 @@ func (c *change) takeUp(ctx context.Context, s nixos.Switch) error {
 // answer tells a guard that an earlier run left behind that the machine can be
 // reached, or waits until it has brought the machine back.
 func (c *change) answer(ctx context.Context, guard string) error {
-	err := nixos.Guarded(guard).Confirm(ctx, c.conn)
+	err := nixos.Guarded(guard).Confirm(ctx, c.conn, c.fence)
 	if err == nil {
 		c.Log.Warnf("the switch of an earlier run was not confirmed yet; this run has confirmed it")
 	}
@@ -84,7 +84,7 @@ func (c *change) tell(ctx context.Context, machine nixos.Machine) string {
 		return ""
 	}
 	tellReverted(c.Run, machine)
-	if err := nixos.Forget(ctx, c.conn); err != nil {
+	if err := nixos.Forget(ctx, c.conn, c.fence); err != nil {
 		c.Log.Warnf("the next run will say so again: %v", err)
 	}
 	return wayBack(machine)

@@ -89,7 +89,7 @@ func Follow(ctx context.Context, conn *remote.Conn, s Switch, limit time.Duratio
 			return wait.Stop(ErrReverted)
 		case seen.properties["LoadState"] == "not-found":
 			return wait.Stop(&report.Fault{
-				Code: report.Unknown, What: "follow the switch", Why: fmt.Errorf("unit %s is gone: the machine rebooted, or somebody collected it", unit),
+				Code: report.Unknown, What: "follow the switch", Why: fmt.Errorf("unit %s: %w", unit, ErrGone),
 				Hint: "the next run looks what became of it",
 			})
 		case seen.running():

@@ -16,6 +16,9 @@ import (
 // system that it came from.
 var ErrReverted = errors.New("the machine goes back to the system that it came from")
 
+// ErrGone is a switch that a machine knows nothing of.
+var ErrGone = errors.New("the machine knows nothing of the switch: it rebooted, or somebody cleaned up")
+
 // confirmScript decides between a confirmation and the guard: whoever makes the
 // link first. A switch without a guard has nothing to decide.
 const confirmScript = `
@@ -30,8 +33,8 @@ rm -f /nix/var/nix/gcroots/slipway-before`
 
 // Confirm tells the machine for good that it can be reached. The error is
 // ErrReverted when that came too late.
-func (s Switch) Confirm(ctx context.Context, conn *remote.Conn) error {
-	return s.tell(ctx, conn, "confirm the switch", confirmScript)
+func (s Switch) Confirm(ctx context.Context, conn *remote.Conn, fence Fence) error {
+	return s.tell(ctx, conn, fence, "confirm the switch", confirmScript)
 }
 
 // signScript shows the guard that the run is there: by the machine's own clock,
@@ -44,8 +47,8 @@ readlink "$1/decision" || echo confirmed`
 
 // Show shows the machine that the run is there, which gives it time until the
 // next sign. The error is ErrReverted when that came too late.
-func (s Switch) Show(ctx context.Context, conn *remote.Conn) error {
-	return s.tell(ctx, conn, "show the machine that it can be reached", signScript)
+func (s Switch) Show(ctx context.Context, conn *remote.Conn, fence Fence) error {
+	return s.tell(ctx, conn, fence, "show the machine that it can be reached", signScript)
 }
 
 // revertScript decides for the guard that the machine goes back.
@@ -57,9 +60,9 @@ readlink "$1/decision"`
 
 // Revert tells the guard of a switch to bring the machine back now, whatever
 // becomes of the run.
-func (s Switch) Revert(ctx context.Context, conn *remote.Conn, why string) error {
+func (s Switch) Revert(ctx context.Context, conn *remote.Conn, fence Fence, why string) error {
 	const what = "tell the machine to go back"
-	switch err := s.tell(ctx, conn, what, revertScript, why); {
+	switch err := s.tell(ctx, conn, fence, what, revertScript, why); {
 	case err == nil:
 		return errors.New(what + ": somebody has confirmed its switch")
 	case errors.Is(err, ErrReverted):
@@ -69,9 +72,9 @@ func (s Switch) Revert(ctx context.Context, conn *remote.Conn, why string) error
 	}
 }
 
-func (s Switch) tell(ctx context.Context, conn *remote.Conn, what, script string, more ...string) error {
+func (s Switch) tell(ctx context.Context, conn *remote.Conn, fence Fence, what, script string, more ...string) error {
 	var out tail.Tail
-	err := step(ctx, conn, what, lookLimit, remote.Command{Script: script, Args: append([]string{s.dir(), s.guard()}, more...), Stdout: &out})
+	err := fence.step(ctx, conn, what, remote.Command{Script: script, Args: append([]string{s.dir(), s.guard()}, more...), Stdout: &out})
 	if err != nil {
 		return err
 	}
@@ -81,7 +84,7 @@ func (s Switch) tell(ctx context.Context, conn *remote.Conn, what, script string
 	case "reverted":
 		return ErrReverted
 	default:
-		return fmt.Errorf("%s: the machine knows nothing of the switch (%q): it rebooted, or somebody cleaned up", what, said)
+		return fmt.Errorf("%s: %w", what, ErrGone)
 	}
 }
 
@@ -137,10 +140,11 @@ func WaitForRevert(ctx context.Context, conn *remote.Conn, limit time.Duration) 
 	return now, machine, nil
 }
 
-const forgetScript = `rm -rf /var/lib/slipway/reverted /run/slipway/` + switchPrefix + `*`
+const forgetScript = sweepScript + `
+sweep
+rm -f /var/lib/slipway/reverted`
 
 // Forget makes the machine forget that it went back: it has been told.
-func Forget(ctx context.Context, conn *remote.Conn) error {
-	_, err := output(ctx, conn, "note that the machine went back", stepLimit, forgetScript)
-	return err
+func Forget(ctx context.Context, conn *remote.Conn, fence Fence) error {
+	return fence.step(ctx, conn, "note that the machine went back", remote.Command{Script: forgetScript})
 }

@@ -17,13 +17,23 @@ import (
 // lockScript takes the machine's deployment lock for as long as it is fed: a
 // line every now and then. When nothing comes for a minute, or its input ends,
 // or its session dies, the lock is free again. A shell that can't read with a
-// time limit holds it until its input ends.
+// time limit holds it until its input ends. With the lock comes the fence: what
+// is locked again ($3) must not have been another's in between. A boot forgets both.
+// What a guard kept of the system before goes with the last guard.
 const lockScript = `
 umask 077; mkdir -p /run/slipway
 exec 9>>/run/slipway/lock
 flock -n -E 75 9 || { status=$?; [ $status -eq 75 ] && cat /run/slipway/holder 2>/dev/null; exit $status; }
+exec 8>>/run/slipway/step
+flock -w 30 -E 75 8 || { status=$?; [ $status -eq 75 ] && echo "an earlier run, a step of which is still under way"; exit $status; }
+was=$(cat /run/slipway/fence 2>/dev/null)
+[ -z "$3" ] || [ -z "$was" ] || [ "$was" = "$2" ] || exit 76
+printf '%s\n' "$2" > /run/slipway/fence.new && mv /run/slipway/fence.new /run/slipway/fence || exit 1
+exec 8>&-
 printf '%s, since %s\n' "$1" "$(date -u '+%F %T UTC')" > /run/slipway/holder
 echo held
+before=/nix/var/nix/gcroots/slipway-before
+[ ! -L $before ] || [ -n "$(systemctl list-units --plain --no-legend --state=active,activating '` + guardPrefix + `*')" ] || rm -f $before
 limit=
 if (read -t 1 x </dev/null) 2>/dev/null || [ $? -le 1 ]; then limit='-t 60'; fi
 while read $limit x; do :; done`
@@ -34,36 +44,56 @@ const LockLease = time.Minute
 // lockBeat is how often the holder of a lock says that it is still there.
 const lockBeat = 15 * time.Second
 
+// Lease is the deployment lock of a machine, for as long as it lasts.
+type Lease struct {
+	Fence   Fence
+	Release func()
+	Lost    <-chan struct{} // closed when the machine has given the lock up
+}
+
 // Lock takes the deployment lock of a machine, so that two runs never change
-// one machine at once, and returns what releases it. Whoever holds it is named
-// in the error (exit code 75).
-func Lock(ctx context.Context, conn *remote.Conn, holder string) (release func(), err error) {
+// one machine at once. Whoever holds it is named in the error (exit code 75).
+func Lock(ctx context.Context, conn *remote.Conn, holder string) (*Lease, error) {
+	return lock(ctx, conn, holder, newFence(), "")
+}
+
+// Again takes a lock again that was lost. The error is ErrFenced when another run
+// had it meanwhile.
+func (l *Lease) Again(ctx context.Context, conn *remote.Conn, holder string) (*Lease, error) {
+	return lock(ctx, conn, holder, l.Fence, "again")
+}
+
+func lock(ctx context.Context, conn *remote.Conn, holder string, fence Fence, again string) (*Lease, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	reader, writer := io.Pipe()
 	answer := &firstLine{got: make(chan struct{})}
-	ended := make(chan error, 1)
+	ended := make(chan struct{})
+	var how error
 	go func() {
-		ended <- conn.Run(ctx, remote.Command{
-			Script: lockScript, Args: []string{holder}, Stdin: reader, Stdout: answer, Root: true,
+		how = conn.Run(ctx, remote.Command{
+			Script: lockScript, Args: []string{holder, fence.token, again}, Stdin: reader, Stdout: answer, Root: true,
 		})
+		close(ended)
 	}()
-	release = sync.OnceFunc(func() {
+	release := sync.OnceFunc(func() {
 		_ = writer.Close()
 		select {
-		case <-ended: //nolint:errcheck // that it ended is all that matters
+		case <-ended:
 		case <-time.After(lockBeat):
 		}
 		cancel()
 	})
-	give := func(err error) (func(), error) {
+	give := func(err error) (*Lease, error) {
 		cancel()
 		_ = writer.Close()
 		return nil, err
 	}
 	select {
 	case <-answer.got:
-	case err := <-ended:
-		return give(lockError(err, answer.text()))
+	case <-ended:
+		if answer.text() != "held" {
+			return give(lockError(how, answer.text()))
+		}
 	case <-time.After(lookLimit):
 		return give(fmt.Errorf("lock the machine: no answer after %s", lookLimit))
 	case <-ctx.Done():
@@ -74,7 +104,7 @@ func Lock(ctx context.Context, conn *remote.Conn, holder string) (release func()
 		return nil, lockError(&remote.ExitError{Status: int(report.Busy)}, text)
 	}
 	go beat(ctx, writer)
-	return release, nil
+	return &Lease{Fence: fence, Release: release, Lost: ended}, nil
 }
 
 func beat(ctx context.Context, to io.Writer) {
@@ -94,6 +124,9 @@ func beat(ctx context.Context, to io.Writer) {
 
 func lockError(err error, said string) error {
 	var exit *remote.ExitError
+	if errors.As(err, &exit) && exit.Status == fencedStatus {
+		return fmt.Errorf("lock the machine again: %w", ErrFenced)
+	}
 	if !errors.As(err, &exit) || exit.Status != int(report.Busy) {
 		return fmt.Errorf("lock the machine: %w", err)
 	}

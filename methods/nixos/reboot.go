@@ -2,8 +2,10 @@ package nixos
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"fediversity.eu/slipway/internal/wait"
@@ -12,17 +14,18 @@ import (
 )
 
 // rebootScript leaves the session time to end before the machine goes down.
-const rebootScript = `exec systemd-run --unit=slipway-reboot --description="Slipway reboots the machine" \
+const rebootScript = `exec systemd-run --unit="slipway-reboot-$1" --description="Slipway reboots the machine" \
   --quiet --no-ask-password --collect --service-type=exec -- systemctl reboot </dev/null`
 
 // Reboot reboots a machine and waits until it is up again, which a new boot ID
 // proves (proc(5), /proc/sys/kernel/random/boot_id). Until the limit, whatever
 // answers in another way is not yet up: an initrd may have an ssh server of its
 // own, with other keys. It returns the connection to the machine that came up.
-func Reboot(ctx context.Context, conn *remote.Conn, before Machine, limit time.Duration, log *report.Log) (*remote.Conn, Machine, error) {
+func Reboot(ctx context.Context, conn *remote.Conn, fence Fence, before Machine, limit time.Duration, log *report.Log) (*remote.Conn, Machine, error) {
 	log = log.In("reboot")
 	log.Infof("rebooting")
-	if _, err := output(ctx, conn, "reboot the machine", stepLimit, rebootScript); err != nil && !errors.Is(err, remote.ErrLost) {
+	unit := strings.ToLower(rand.Text())[:10] // what an earlier one left is not in the way
+	if err := fence.step(ctx, conn, "reboot the machine", remote.Command{Script: rebootScript, Args: []string{unit}}); err != nil && !errors.Is(err, remote.ErrLost) {
 		return conn, before, err
 	}
 	var now *remote.Conn

@@ -8,6 +8,7 @@ import (
 
 	"fediversity.eu/slipway/internal/bounded"
 	"fediversity.eu/slipway/methods/remote"
+	"fediversity.eu/slipway/targets/report"
 )
 
 // How long single steps on a machine may take. A keep-alive notices a network
@@ -29,6 +30,12 @@ func step(ctx context.Context, conn *remote.Conn, what string, limit time.Durati
 	var exit *remote.ExitError
 	if err == nil || errors.As(err, &exit) && within.Err() == nil {
 		return err
+	}
+	if within.Err() != nil && ctx.Err() == nil {
+		return &report.Fault{
+			Code: report.Unknown, What: what, Why: err,
+			Hint: "the machine can be reached, but does not get on: look at its load and at its console",
+		}
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }

@@ -65,12 +65,24 @@ restore() {
   elif [ -e "$1/before" ]; then rm -f ` + pendingFile + `; fi
 }`
 
+// sweepScript takes away what earlier switches left. The folder of a guard that
+// is still at work is never touched: the machine's way back is in it.
+const sweepScript = `
+sweep() {
+  for old in /run/slipway/` + switchPrefix + `* /run/slipway/` + commitPrefix + `*; do
+    case $(systemctl show --value --property=ActiveState "` + guardPrefix + `${old##*/` + switchPrefix + `}.service") in
+    active | activating | deactivating | reloading) echo "` + guardPrefix + `${old##*/` + switchPrefix + `}.service is still at work" >&2; return 1 ;;
+    esac
+    rm -rf "$old"
+  done
+}`
+
 // startScript starts first what would bring the machine back, then the switch.
 // That runs "test", which leaves the default at boot alone: a machine that
 // crashes on the way comes up in the system before.
-const startScript = restoreScript + `
+const startScript = restoreScript + sweepScript + `
 unit=$1 to=$2 dir=$3 guard=$4 from=$5
-rm -rf /run/slipway/` + switchPrefix + `* /run/slipway/` + commitPrefix + `*
+sweep || exit 1
 give_up() {
   [ -z "$from" ] || { systemctl stop "$guard"; rm -f /nix/var/nix/gcroots/slipway-before; }
   restore "$dir"
@@ -97,22 +109,22 @@ esac
 give_up $status`
 
 // StartSwitch starts to bring a machine to a toplevel, under a guard.
-func StartSwitch(ctx context.Context, conn *remote.Conn, toplevel string, g Guard) (Switch, error) {
-	return startSwitch(ctx, conn, toplevel, g, "")
+func StartSwitch(ctx context.Context, conn *remote.Conn, fence Fence, toplevel string, g Guard) (Switch, error) {
+	return startSwitch(ctx, conn, fence, toplevel, g, "")
 }
 
 // StartBack starts to bring a machine back to a toplevel. Its checks are not asked:
 // what refuses to take the place of a bad system would keep that one running.
-func StartBack(ctx context.Context, conn *remote.Conn, toplevel string) (Switch, error) {
-	return startSwitch(ctx, conn, toplevel, Guard{}, "back")
+func StartBack(ctx context.Context, conn *remote.Conn, fence Fence, toplevel string) (Switch, error) {
+	return startSwitch(ctx, conn, fence, toplevel, Guard{}, "back")
 }
 
-func startSwitch(ctx context.Context, conn *remote.Conn, toplevel string, g Guard, back string) (Switch, error) {
+func startSwitch(ctx context.Context, conn *remote.Conn, fence Fence, toplevel string, g Guard, back string) (Switch, error) {
 	s, err := newSwitch(switchPrefix)
 	if err != nil {
 		return s, err
 	}
-	return s, start(ctx, conn, "start the switch", startScript,
+	return s, start(ctx, conn, fence, "start the switch", startScript,
 		s.Unit, toplevel, s.dir(), s.guard(), g.From, seconds(g.Confirm), seconds(g.Limit), guardScript, switchScript, back)
 }
 
@@ -126,7 +138,7 @@ exec systemd-run --unit="$unit" --description="Slipway makes $3 the default at b
 // StartCommit starts to make a system the one that the machine boots next: in
 // the profile, as a new generation or as the one that is given, and for the boot
 // loader.
-func StartCommit(ctx context.Context, conn *remote.Conn, toplevel string, generation int) (Switch, error) {
+func StartCommit(ctx context.Context, conn *remote.Conn, fence Fence, toplevel string, generation int) (Switch, error) {
 	s, err := newSwitch(commitPrefix)
 	if err != nil {
 		return s, err
@@ -135,7 +147,7 @@ func StartCommit(ctx context.Context, conn *remote.Conn, toplevel string, genera
 	if generation > 0 {
 		number = strconv.Itoa(generation)
 	}
-	return s, start(ctx, conn, "make the system the default at boot", startCommitScript, s.Unit, s.dir(), toplevel, number, commitScript)
+	return s, start(ctx, conn, fence, "make the system the default at boot", startCommitScript, s.Unit, s.dir(), toplevel, number, commitScript)
 }
 
 func newSwitch(prefix string) (Switch, error) {
@@ -148,9 +160,12 @@ func newSwitch(prefix string) (Switch, error) {
 
 func seconds(d time.Duration) string { return strconv.Itoa(int((d + time.Second - 1) / time.Second)) }
 
-func start(ctx context.Context, conn *remote.Conn, what, script string, args ...string) error {
+func start(ctx context.Context, conn *remote.Conn, fence Fence, what, script string, args ...string) error {
 	var said tail.Tail
-	err := step(ctx, conn, what, stepLimit, remote.Command{Script: script, Args: args, Stderr: &said})
+	err := fence.step(ctx, conn, what, remote.Command{Script: script, Args: args, Stderr: &said})
+	if errors.Is(err, ErrFenced) {
+		return &NotStartedError{What: what, Status: fencedStatus, Said: ErrFenced.Error(), Err: ErrFenced}
+	}
 	if exit, ok := errors.AsType[*remote.ExitError](err); ok {
 		return &NotStartedError{What: what, Status: exit.Status, Said: strings.TrimSpace(said.String())}
 	}
@@ -162,7 +177,11 @@ type NotStartedError struct {
 	What   string
 	Status int
 	Said   string
+	Err    error // nil where the machine said why
 }
+
+// Unwrap gives the cause.
+func (e *NotStartedError) Unwrap() error { return e.Err }
 
 // Error gives what the machine said.
 func (e *NotStartedError) Error() string {
@@ -189,20 +208,20 @@ restore "$1"`
 // runs now and which generation is the default. Only a change that ended well, or
 // that left all as it was, is no longer pending: any other is done again by the next
 // run.
-func Collect(ctx context.Context, conn *remote.Conn, s Switch, ended *Switched) error {
+func Collect(ctx context.Context, conn *remote.Conn, fence Fence, s Switch, ended *Switched) error {
 	var out tail.Tail
 	how := "signal"
 	if ended.exited() {
 		how = strconv.Itoa(int(ended.Code))
 	}
-	err := step(ctx, conn, "collect the switch", stepLimit, remote.Command{Script: sayScript + collectScript, Args: []string{s.Unit, how, s.dir()}, Stdout: &out})
+	err := fence.step(ctx, conn, "collect the switch", remote.Command{Script: sayScript + collectScript, Args: []string{s.Unit, how, s.dir()}, Stdout: &out})
 	if err != nil {
 		return err
 	}
 	if to := ended.collected(out.String()); !s.Activates() || !ended.Untouched(to) {
 		return nil
 	}
-	_, err = output(ctx, conn, "note that the switch changed nothing", stepLimit, untouchedScript, s.dir())
+	err = fence.step(ctx, conn, "note that the switch changed nothing", remote.Command{Script: untouchedScript, Args: []string{s.dir()}})
 	return err
 }
 
@@ -226,7 +245,6 @@ func (s *Switched) collected(text string) (to string) {
 
 // Settle notes that a switch ended well whose exit code alone does not say so: it
 // put its system in place, with failed units that are of no interest.
-func Settle(ctx context.Context, conn *remote.Conn) error {
-	_, err := output(ctx, conn, "note that the switch ended well", stepLimit, "rm -f "+pendingFile)
-	return err
+func Settle(ctx context.Context, conn *remote.Conn, fence Fence) error {
+	return fence.step(ctx, conn, "note that the switch ended well", remote.Command{Script: "rm -f " + pendingFile})
 }

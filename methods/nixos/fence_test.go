@@ -1,0 +1,92 @@
+package nixos
+
+import (
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// TestFence holds every step that changes something to the fence of its run.
+func TestFence(t *testing.T) {
+	t.Parallel()
+	mine, other := newFence(), newFence()
+	for _, c := range []struct {
+		name   string
+		fence  string // on the machine
+		status int
+	}{
+		{name: "the machine is locked by this run", fence: mine.token},
+		{name: "another run has locked it since", fence: other.token, status: fencedStatus},
+		{name: "the machine rebooted since", fence: "", status: fencedStatus},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t, "")
+			m.write("run/fence", c.fence+"\n")
+			err := m.run(mine.fencedScript("touch " + m.dir.Join("changed")))
+			if c.status == 0 {
+				assert.NilError(t, err)
+			} else {
+				var exit *exec.ExitError
+				assert.Assert(t, errors.As(err, &exit), "%v", err)
+				assert.Equal(t, exit.ExitCode(), c.status)
+			}
+			found, err := filepath.Glob(m.dir.Join("changed"))
+			assert.NilError(t, err)
+			assert.Equal(t, len(found) == 1, c.status == 0)
+		})
+	}
+}
+
+// TestLockAgain takes a lock again: only when it was no other run's meanwhile.
+func TestLockAgain(t *testing.T) {
+	t.Parallel()
+	mine, other := newFence(), newFence()
+	for _, c := range []struct {
+		name, fence, again string
+		taken              bool
+	}{
+		{name: "first", fence: other.token, taken: true},
+		{name: "again, and nobody had it", fence: mine.token, again: "again", taken: true},
+		{name: "again, after a reboot", again: "again", taken: true},
+		{name: "again, and another run had it", fence: other.token, again: "again"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t, "")
+			if c.fence != "" {
+				m.write("run/fence", c.fence+"\n")
+			}
+			err := m.run(lockScript, "the program", mine.token, c.again)
+			assert.Equal(t, err == nil, c.taken, "%v", err)
+			want := c.fence
+			if c.taken {
+				want = mine.token
+			}
+			assert.Equal(t, strings.TrimSpace(m.read("run/fence")), want)
+		})
+	}
+}
+
+// TestSweepLeavesGuardsAlone starts no switch beside a guard that is at work, and
+// takes the folder of none away.
+func TestSweepLeavesGuardsAlone(t *testing.T) {
+	t.Parallel()
+	for state, swept := range map[string]bool{"active": false, "activating": false, "deactivating": false, "inactive": true, "failed": true} {
+		t.Run(state, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t, "")
+			m.write("unit/ActiveState", state)
+			assert.NilError(t, exec.CommandContext(t.Context(), "mkdir", m.dir.Join("run/slipway-switch-a")).Run())
+			err := m.run(sweepScript + "\nsweep")
+			assert.Equal(t, err == nil, swept, "%v", err)
+			found, err := filepath.Glob(m.dir.Join("run/slipway-switch-*"))
+			assert.NilError(t, err)
+			assert.Equal(t, len(found) == 0, swept)
+		})
+	}
+}

@@ -76,11 +76,13 @@ func (c *change) judgedAgain(ctx context.Context) string {
 	return "the system that it went back to is healthy"
 }
 
-// unwanted tells whether the machine is to leave a system for what is wrong with it.
+// unwanted tells whether the machine is to leave a system for what is wrong with
+// it: for one that was proved, and for no other.
 func (c *change) unwanted(toplevel string, why error) bool {
 	code := report.CodeOf(why)
+	_, proved := c.machine.Back(toplevel)
 	return c.keys.RollbackOn == rollbackUnhealthy && (code == report.Unhealthy || code == report.Failed) &&
-		c.machine.Current != "" && c.machine.Current != toplevel
+		c.machine.Current != "" && proved
 }
 
 // giveUp lets the guard of a switch bring the machine back: it does so also when
@@ -118,7 +120,7 @@ func (c *change) unproved(ctx context.Context, d destination, why error) error {
 		}
 		return why
 	}
-	back := c.machine.Current
+	back, _ := c.machine.Back(d.toplevel)
 	c.Log.In("switch").Warnf("not healthy; going back to %s", back)
 	_, ended, err := c.carry(ctx, back, nixos.Guard{}, func() (nixos.Switch, error) { return nixos.StartBack(ctx, c.conn, c.fence, back) })
 	if err == nil {

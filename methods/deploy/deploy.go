@@ -134,7 +134,7 @@ func (c *change) to(ctx context.Context, d destination) error {
 	}
 	defer watch.Close()
 	c.Record.Changed = true
-	guard := c.guard()
+	guard := c.guard(d.toplevel)
 	s, ended, err := c.activate(ctx, d.toplevel, guard)
 	if err != nil {
 		if _, ok := errors.AsType[*nixos.NotStartedError](err); ok {
@@ -233,7 +233,7 @@ func (c *change) unprovedBefore() bool {
 }
 
 // guard is what brings the machine back, where that is wanted and possible.
-func (c *change) guard() nixos.Guard {
+func (c *change) guard(toplevel string) nixos.Guard {
 	if c.keys.RollbackOn == rollbackNever || c.keys.Confirm == 0 {
 		return nixos.Guard{}
 	}
@@ -241,7 +241,11 @@ func (c *change) guard() nixos.Guard {
 		c.Log.In("switch").Infof("the machine's first system: there is none to go back to")
 		return nixos.Guard{}
 	}
-	return nixos.Guard{From: c.machine.Current, Confirm: time.Duration(c.keys.Confirm), Limit: time.Duration(c.keys.Limit)}
+	back, proved := c.machine.Back(toplevel)
+	if proved && back != c.machine.Current {
+		c.Log.In("switch").Infof("the running system was not proved: the way back leads to %s", back)
+	}
+	return nixos.Guard{From: back, Confirm: time.Duration(c.keys.Confirm), Limit: time.Duration(c.keys.Limit)}
 }
 
 // guardDelay is by how much a guard may be later than a run to see that a switch

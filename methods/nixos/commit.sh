@@ -15,6 +15,10 @@ fi
 code=$?
 if [ $code = 0 ]; then
 	rm -f /run/slipway/switching
+	# What was proved, for whoever asks later what to go back to. Where that can't be
+	# noted, the default at boot counts.
+	mkdir -p /var/lib/slipway && printf '%s\n' "$1" >/var/lib/slipway/proved.new &&
+		mv /var/lib/slipway/proved.new /var/lib/slipway/proved || rm -f /var/lib/slipway/proved
 	exit 0
 fi
 # A system that the boot loader does not know is no default.

@@ -24,12 +24,21 @@ running() {
 	return 1
 }
 
+# Nothing happened to the machine: it is as pending as it was before.
+never() {
+	if [ "$(cat /run/slipway/switching 2>/dev/null)" = "$to" ] && ln -s confirmed "$dir/decision" 2>/dev/null; then
+		if [ -s "$dir/before" ]; then mv "$dir/before" /run/slipway/switching; else rm -f /run/slipway/switching; fi
+	fi
+	rm -f /nix/var/nix/gcroots/slipway-before
+	exit 0
+}
+
 end=$(($(up) + 60))
 until [ -e "$dir/started" ]; do
 	if [ "$(up)" -ge "$end" ]; then
 		# Its unit stays when it has ended, until somebody collects it and notes that
 		# it was started. So one that nobody knows never was.
-		[ "$(systemctl show --value --property=LoadState "$unit" 2>/dev/null)" != not-found ] || exit 0
+		[ "$(systemctl show --value --property=LoadState "$unit" 2>/dev/null)" != not-found ] || never
 		break
 	fi
 	sleep 0.2
@@ -45,17 +54,21 @@ done
 if [ -z "$why" ]; then
 	why="for $confirm s after the switch, nobody showed over a new login that the machine can be reached"
 	sign=$(up)
-	until [ -L "$dir/decision" ] || [ "$(up)" -ge $((sign + confirm)) ]; do
+	until [ -L "$dir/decision" ] || [ ! -d "$dir" ] || [ "$(up)" -ge $((sign + confirm)) ]; do
 		sleep 0.5
 		[ ! -s "$dir/sign" ] || read -r sign <"$dir/sign"
 	done
 fi
 
 # Whoever makes this link first has decided. The run may have done so too: that the
-# machine goes back.
+# machine goes back. Where nobody can make it (/run is full or read-only, the folder
+# was taken away), nobody has confirmed either.
 if ! ln -s reverted "$dir/decision" 2>/dev/null; then
-	[ "$(readlink "$dir/decision")" = reverted ] || exit 0
-	read -r why <"$dir/why"
+	case $(readlink "$dir/decision") in
+	confirmed) exit 0 ;;
+	reverted) read -r why <"$dir/why" ;;
+	*) why="$why (the decision could not be noted in $dir)" ;;
+	esac
 fi
 echo "$why; going back to $from" >&2
 systemctl stop "$unit"

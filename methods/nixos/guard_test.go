@@ -106,6 +106,8 @@ func TestGuardScript(t *testing.T) {
 			name: "a switch that is to be given up", load: "loaded", sub: "exited", noted: true,
 			then: `[ "$passed" != 20 ] || { echo unhealthy >run/own/why; ln -s reverted run/own/decision; }`, reverted: true, why: "why=unhealthy\n",
 		},
+		{name: "a switch whose folder is taken away", load: "loaded", sub: "exited", noted: true, then: `rm -rf run/own`, reverted: true, why: "could not be noted"},
+		{name: "a switch whose decision nobody can note", load: "loaded", sub: "exited", noted: true, then: `[ -e lib/full ] || { touch lib/full; printf '#!/bin/sh\nexit 1\n' >bin/ln; chmod 755 bin/ln; }`, reverted: true, why: "could not be noted"},
 		{name: "a switch that hangs", load: "loaded", sub: "running", noted: true, reverted: true, why: "the switch did not end within 300 s\ncause=slow\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

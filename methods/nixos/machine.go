@@ -27,6 +27,7 @@ type Machine struct {
 	Switching  []string  // units of switches that are not collected yet
 	Guards     []string  // units that would bring the machine back
 	Pending    string    // toplevel of a switch that did not end well
+	Proved     string    // toplevel that was last made the default at boot by a run
 	Reverted   *Reverted // that it went back by itself, and nobody was told yet
 	Reboot     []string  // what of the running system only a reboot brings in: "kernel"
 }
@@ -69,6 +70,7 @@ systemctl list-units --all --plain --no-legend '` + switchPrefix + `*' '` + comm
     esac
   done
 say pending "$(cat ` + pendingFile + ` 2>/dev/null)"
+say proved "$(cat /var/lib/slipway/proved 2>/dev/null)"
 sed 's/^/reverted-/' /var/lib/slipway/reverted 2>/dev/null` + bootScript + `
 :`
 
@@ -124,6 +126,8 @@ func parseMachine(text string) Machine {
 			m.Guards = append(m.Guards, value)
 		case "pending":
 			m.Pending = storePath(value)
+		case "proved":
+			m.Proved = storePath(value)
 		case "reboot":
 			m.Reboot = append(m.Reboot, value)
 		default:
@@ -200,6 +204,18 @@ func freeOf(line string) int64 {
 // by a switch that ended well.
 func (m Machine) Runs(toplevel string) bool {
 	return m.Current == toplevel && m.Profile == toplevel && m.Pending == ""
+}
+
+// Back is the system to which a machine goes back from another: what it runs
+// where that was proved, and else what it boots, which a run makes of what it
+// proved only. Where there is no such system, it is the one that runs: proved is
+// false then, but whoever asks was let in by it.
+func (m Machine) Back(from string) (toplevel string, proved bool) {
+	settled := m.Pending == "" && (m.Current == m.Proved || m.Current == m.Profile || m.Profile == "")
+	if m.Current != from && settled || m.Profile == "" || m.Profile == from {
+		return m.Current, settled && m.Current != from
+	}
+	return m.Profile, true
 }
 
 // hardware gives the machine hardware names on which a platform of Nix runs.

@@ -189,7 +189,7 @@ func TestDeploymentConfirmRace(t *testing.T) {
 	for range 8 {
 		s, err := nixos.StartSwitch(t.Context(), conn, lease.Fence, to, nixos.Guard{From: from, Confirm: 2 * time.Second, Limit: 5 * time.Minute})
 		assert.NilError(t, err)
-		_, ended, err := nixos.Follow(t.Context(), conn, s, 5*time.Minute, log)
+		_, ended, err := nixos.Follow(t.Context(), conn, lease.Fence, s, 5*time.Minute, log)
 		if err == nil {
 			// The guard looks every half second, and so decides somewhere in here.
 			timer := time.NewTimer(500*time.Millisecond + rand.N(2*time.Second))

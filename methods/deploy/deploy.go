@@ -252,6 +252,10 @@ func (c *change) guard(toplevel string) nixos.Guard {
 // takes too long: of the two, it decides.
 const guardDelay = 30 * time.Second
 
+// minKeepAlive is how often a connection is tried at most while a machine switches:
+// one that is busy answers late.
+const minKeepAlive = 3 * time.Second
+
 // activate runs the switch to its end, and logs in anew.
 func (c *change) activate(ctx context.Context, toplevel string, guard nixos.Guard) (nixos.Switch, nixos.Switched, error) {
 	return c.carry(ctx, toplevel, guard, func() (nixos.Switch, error) { return nixos.StartSwitch(ctx, c.conn, c.fence, toplevel, guard) })
@@ -262,6 +266,10 @@ func (c *change) carry(ctx context.Context, toplevel string, guard nixos.Guard, 
 	log := c.Log.In("switch")
 	log.Infof("to %s", toplevel)
 	defer c.Record.Time("switch")()
+	if guard.From != "" {
+		// Time for the loss to be noticed, and for two slow logins.
+		c.conn.Hasten(max(guard.Confirm/12, minKeepAlive))
+	}
 	s, err := start()
 	if _, ok := errors.AsType[*nixos.NotStartedError](err); ok {
 		return s, nixos.Switched{}, report.Fail("switch to the new system", err, "the running system was not changed")
@@ -273,7 +281,7 @@ func (c *change) carry(ctx context.Context, toplevel string, guard nixos.Guard, 
 	if guard.From != "" {
 		limit += guardDelay
 	}
-	conn, ended, err := nixos.Follow(ctx, c.conn, s, limit, c.Log)
+	conn, ended, err := nixos.Follow(ctx, c.conn, c.fence, s, limit, c.Log)
 	c.adopt(conn)
 	if late, ok := errors.AsType[*wait.TimeoutError](err); ok && guard.From != "" && ctx.Err() == nil {
 		err = fmt.Errorf("%w: %w", nixos.ErrReverted, late)
@@ -394,7 +402,7 @@ func (c *change) commit(ctx context.Context, d destination) error {
 	if err != nil {
 		return err
 	}
-	conn, ended, err := nixos.Follow(ctx, c.conn, s, time.Duration(c.keys.Limit), c.Log)
+	conn, ended, err := nixos.Follow(ctx, c.conn, c.fence, s, time.Duration(c.keys.Limit), c.Log)
 	c.adopt(conn)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func (c *change) settle(ctx context.Context) error {
 // takeUp follows a switch that an earlier run left behind, and collects it.
 func (c *change) takeUp(ctx context.Context, s nixos.Switch) error {
 	c.Log.Warnf("an earlier run left the switch %s behind; waiting for its end", s.Unit)
-	conn, ended, err := nixos.Follow(ctx, c.conn, s, time.Duration(c.keys.Limit), c.Log)
+	conn, ended, err := nixos.Follow(ctx, c.conn, c.fence, s, time.Duration(c.keys.Limit), c.Log)
 	c.adopt(conn)
 	if errors.Is(err, nixos.ErrReverted) {
 		return nil // its guard is at work, and waited for as such

@@ -2,6 +2,7 @@ package nixos
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -76,12 +77,13 @@ func TestLockAgain(t *testing.T) {
 // takes the folder of none away.
 func TestSweepLeavesGuardsAlone(t *testing.T) {
 	t.Parallel()
-	for state, swept := range map[string]bool{"active": false, "activating": false, "deactivating": false, "inactive": true, "failed": true} {
+	for state, swept := range map[string]bool{"active": false, "activating": false, "deactivating": false, "": false, "inactive": true, "failed": true} {
 		t.Run(state, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t, "")
 			m.write("unit/ActiveState", state)
-			assert.NilError(t, exec.CommandContext(t.Context(), "mkdir", m.dir.Join("run/slipway-switch-a")).Run())
+			assert.NilError(t, os.Mkdir(m.dir.Join("run/slipway-switch-a"), 0o700))
+			m.write("run/slipway-switch-a/guard", "")
 			err := m.run(sweepScript + "\nsweep")
 			assert.Equal(t, err == nil, swept, "%v", err)
 			found, err := filepath.Glob(m.dir.Join("run/slipway-switch-*"))

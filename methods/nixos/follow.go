@@ -45,9 +45,9 @@ journalctl -qa --output=json --output-fields=MESSAGE "$@" | head -c 33554432 # t
 
 // Follow waits until the unit of a switch has ended and passes on what it says.
 // A connection that is lost is only a look missed: Follow makes a new one for
-// as long as limit allows. It returns the connection that it ended with. The
+// as long as limit allows, and shows the guard that it could. It returns the connection that it ended with. The
 // error is ErrReverted when the machine has decided to go back.
-func Follow(ctx context.Context, conn *remote.Conn, s Switch, limit time.Duration, log *report.Log) (*remote.Conn, Switched, error) {
+func Follow(ctx context.Context, conn *remote.Conn, fence Fence, s Switch, limit time.Duration, log *report.Log) (*remote.Conn, Switched, error) {
 	log = log.In("switch")
 	lines := log.Lines()
 	defer func() { _ = lines.Close() }()
@@ -66,6 +66,9 @@ func Follow(ctx context.Context, conn *remote.Conn, s Switch, limit time.Duratio
 			_ = conn.Close()
 			conn, lost = again, false
 			log.Infof("connected again")
+			if s.Activates() && errors.Is(s.Show(ctx, conn, fence), ErrReverted) {
+				return wait.Stop(ErrReverted)
+			}
 		}
 		out, err := output(ctx, conn, "look at the switch", lookLimit, followScript, unit, cursor, s.dir())
 		var exit *remote.ExitError

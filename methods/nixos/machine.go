@@ -1,6 +1,7 @@
 package nixos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,10 +23,12 @@ type Machine struct {
 	Generation int    // number of the profile's generation; 0 means none
 	BootID     string
 	Nix        string // version
+	NixWhy     string // what nix-store said instead
 	FreeBytes  int64  // on the file system of /nix/store; 0 means not known
 	Tools      map[string]bool
 	Switching  []string  // units of switches that are not collected yet
 	Guards     []string  // units that would bring the machine back
+	Deaf       bool      // its systemd did not answer
 	Pending    string    // toplevel of a switch that did not end well
 	Proved     string    // toplevel that was last made the default at boot by a run
 	Reverted   *Reverted // that it went back by itself, and nobody was told yet
@@ -59,10 +62,18 @@ say hardware "$(uname -m)"
 say current "$(readlink -f /run/current-system)"
 say profile "$(readlink -f ` + systemProfile + `)"
 say generation "$(readlink ` + systemProfile + `)"
-say nix "$(nix-store --version 2>/dev/null)"
+nix=$(nix-store --version 2>&1) && say nix "$nix" || say nix-why "$(printf %s "$nix" | tail -n 1)"
+command -v nix-store >/dev/null 2>&1 && say tool nix-store
 say free "$(df -Pk /nix/store 2>/dev/null | tail -n 1)"
 for tool in zstd gzip flock systemctl systemd-run; do command -v $tool >/dev/null 2>&1 && say tool $tool; done
-systemctl list-units --all --plain --no-legend '` + switchPrefix + `*' '` + commitPrefix + `*' '` + guardPrefix + `*' 2>/dev/null |
+list() { systemctl list-units --all --plain --no-legend '` + switchPrefix + `*' '` + commitPrefix + `*' '` + guardPrefix + `*' 2>/dev/null; }
+n=0
+until units=$(list); do # a manager that is just being replaced says nothing
+  n=$((n+1))
+  [ $n -lt 20 ] && command -v systemctl >/dev/null 2>&1 || { say deaf 1; break; }
+  sleep 0.5
+done
+printf '%s\n' "$units" |
   while read -r unit rest; do
     case $unit in
     ` + guardPrefix + `*) say guard "$unit" ;;
@@ -80,7 +91,14 @@ func Inspect(ctx context.Context, conn *remote.Conn) (Machine, error) {
 	if err != nil {
 		return Machine{}, err
 	}
-	return parseMachine(string(out)), nil
+	m := parseMachine(string(out))
+	if m.Deaf && m.NixOS {
+		return m, &report.Fault{
+			Code: report.Unknown, What: "inspect the machine", Why: errors.New("its systemd does not answer"),
+			Hint: "look on its console what systemctl says; nothing was changed by this look",
+		}
+	}
+	return m, nil
 }
 
 // Booting asks a machine that was inspected before only what a boot is about:
@@ -116,6 +134,8 @@ func parseMachine(text string) Machine {
 			m.BootID = value
 		case "nix":
 			m.Nix = value
+		case "nix-why":
+			m.NixWhy = value
 		case "free":
 			m.FreeBytes = freeOf(value)
 		case "tool":
@@ -126,6 +146,8 @@ func parseMachine(text string) Machine {
 			m.Guards = append(m.Guards, value)
 		case "pending":
 			m.Pending = storePath(value)
+		case "deaf":
+			m.Deaf = true
 		case "proved":
 			m.Proved = storePath(value)
 		case "reboot":
@@ -234,7 +256,15 @@ func (m Machine) Accept(platform string) error {
 	if !m.NixOS && m.OS != "nixos" {
 		faults = append(faults, fmt.Errorf("it runs %q, not NixOS (no /etc/NIXOS, no ID=nixos in /etc/os-release)", m.OS))
 	}
-	if m.Nix == "" {
+	hint := "check the machine's address, or install NixOS on it first; nothing was changed"
+	switch {
+	case m.Nix != "":
+	case m.Tools["nix-store"]:
+		faults = append(faults, fmt.Errorf("its nix-store does not run: %s", cmp.Or(m.NixWhy, "it says nothing")))
+		if m.NixOS {
+			hint = "look at the machine: is its disk full (df /nix/store /), or read-only? nothing was changed"
+		}
+	default:
 		faults = append(faults, errors.New("it has no nix-store on the PATH of an ssh session"))
 	}
 	for _, tool := range []string{"systemctl", "systemd-run", "flock"} {
@@ -246,7 +276,7 @@ func (m Machine) Accept(platform string) error {
 		faults = append(faults, fmt.Errorf("its hardware is %q, the system is for %s", m.Hardware, platform))
 	}
 	if err := errors.Join(faults...); err != nil {
-		return report.Refuse("accept the machine as a target", err, "check the machine's address, or install NixOS on it first; nothing was changed")
+		return report.Refuse("accept the machine as a target", err, hint)
 	}
 	return nil
 }

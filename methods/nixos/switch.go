@@ -70,8 +70,11 @@ restore() {
 const sweepScript = `
 sweep() {
   for old in /run/slipway/` + switchPrefix + `* /run/slipway/` + commitPrefix + `*; do
-    case $(systemctl show --value --property=ActiveState "` + guardPrefix + `${old##*/` + switchPrefix + `}.service") in
-    active | activating | deactivating | reloading) echo "` + guardPrefix + `${old##*/` + switchPrefix + `}.service is still at work" >&2; return 1 ;;
+    [ -d "$old" ] || continue
+    guard_of=` + guardPrefix + `${old##*/` + switchPrefix + `}.service
+    [ ! -e "$old/guard" ] || case $(systemctl show --value --property=ActiveState "$guard_of") in
+    inactive | failed) ;;
+    *) echo "$guard_of is still at work" >&2; return 1 ;;
     esac
     rm -rf "$old"
   done

@@ -13,11 +13,12 @@ const keepAliveRequest = "keepalive@openssh.com"
 // interval, and ends the connection when nothing at all came back for two more.
 // Whatever arrives counts, since an answer may queue behind gigabytes of output.
 // A hop that is gone is thus noticed within three and a half intervals.
-func (c *Conn) keepAlive(l *link, interval, patience time.Duration) {
+func (c *Conn) keepAlive(l *link, hop int) {
+	interval := time.Duration(c.interval.Load())
 	tick := time.NewTicker(max(interval/4, time.Millisecond))
 	defer tick.Stop()
 	answered := make(chan struct{}, 1)
-	w := watch{interval: interval, patience: patience}
+	w := watch{interval: interval, patience: time.Duration(hop) * interval / 8}
 	for {
 		select {
 		case <-c.ended:
@@ -26,6 +27,10 @@ func (c *Conn) keepAlive(l *link, interval, patience time.Duration) {
 			w.asked = time.Time{}
 			continue
 		case <-tick.C:
+		}
+		if now := time.Duration(c.interval.Load()); now != w.interval {
+			w.interval, w.patience = now, time.Duration(hop)*now/8
+			tick.Reset(max(now/4, time.Millisecond))
 		}
 		silent := l.transport.silence()
 		ask, gone := w.look(time.Now(), silent)

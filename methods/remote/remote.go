@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -52,6 +53,7 @@ type Conn struct {
 	notes  []string
 
 	sessions slots
+	interval atomic.Int64  // of the signs of life that are asked for
 	ended    chan struct{} // closed when the connection is no more
 	once     sync.Once
 	cause    error // why it is no more; set before ended is closed
@@ -82,10 +84,11 @@ func Dial(ctx context.Context, t Target) (*Conn, error) {
 		}
 		c.links = append(c.links, l)
 	}
+	c.interval.Store(int64(t.KeepAlive))
 	for i, l := range c.links {
 		// The far hops are given a little longer, so that a hop that went
 		// silent is blamed before those behind it.
-		go c.keepAlive(l, t.KeepAlive, time.Duration(i)*t.KeepAlive/8)
+		go c.keepAlive(l, i)
 		go func() { c.shut(lost("reach", l.where, l.client.Wait())) }()
 	}
 	return c, nil
@@ -120,6 +123,14 @@ func (c *Conn) DialContext(ctx context.Context, network, address string) (net.Co
 		return nil, c.contact("connect to "+address+" through", err)
 	}
 	return nil, forwardError("connect to "+address+" through", c.String(), refused)
+}
+
+// Hasten makes loss of contact be noticed sooner from now on: sshd's answers must
+// not queue behind much output then.
+func (c *Conn) Hasten(interval time.Duration) {
+	if interval < c.target.KeepAlive {
+		c.interval.Store(int64(max(interval, time.Second)))
+	}
 }
 
 // Close ends the connection and all that runs over it. Commands that still run

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"fediversity.eu/slipway/internal/wait"
 )
 
 // sampleScript prints blocks of KEY=VALUE lines with empty lines between them:
@@ -20,12 +22,27 @@ var sampleScript string
 
 // look takes a sample.
 func look(ctx context.Context, host Host) (Sample, error) {
-	out, err := host.Output(ctx, sampleScript)
-	if err != nil {
-		return Sample{}, err
+	var s Sample
+	// systemctl fails while its manager is being replaced (systemctl daemon-reexec).
+	w := wait.For{What: "systemd to answer", Limit: replacedLimit, Interval: replacedLimit / 20}
+	err := w.Until(ctx, func(context.Context) error {
+		out, err := host.Output(ctx, sampleScript)
+		if errors.Is(err, ErrContact) {
+			return wait.Stop(err)
+		}
+		if err == nil {
+			s, err = parseSample(string(out))
+		}
+		return err
+	})
+	if late, ok := errors.AsType[*wait.TimeoutError](err); ok {
+		err = late.Last
 	}
-	return parseSample(string(out))
+	return s, err
 }
+
+// replacedLimit is how long systemd may take to be replaced.
+const replacedLimit = 10 * time.Second
 
 // errNoUnits is a sample without a single unit, which no machine has.
 var errNoUnits = errors.New("systemctl named no unit")

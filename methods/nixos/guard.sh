@@ -10,6 +10,8 @@ dir=$1 unit=$2 to=$3 from=$4 confirm=$5 limit=$6
 # The tools of the system before: the other one is not proved yet.
 PATH=$from/sw/bin:/run/current-system/sw/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
+# As text: the folder may be gone when it is wanted.
+switch=$(cat "$dir/switch")
 
 # A clock that nobody sets.
 up() {
@@ -76,9 +78,10 @@ echo "$from" >/run/slipway/switching
 # What was brought half-way is not repeated for ever, as long as another switch is
 # under way.
 code=11 end=$(($(up) + 120))
+mkdir -p "$dir"
 rm -f "$dir/half"
 while [ $code = 11 ] && [ ! -e "$dir/half" ] && [ "$(up)" -lt "$end" ]; do
-	sh "$dir/switch" "$from" "$dir" back </dev/null
+	sh -c "$switch" switch "$from" "$dir" back </dev/null
 	code=$?
 	[ $code != 11 ] || sleep 1
 done

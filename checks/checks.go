@@ -43,6 +43,7 @@ func OnMachines() []Check {
 		{"deployment-switch-codes", "brings about each way in which a switch ends", "^TestDeploymentSwitchCodes$"},
 		{"deployment-interruptions", "cuts links, fills disks and starts two runs at once", "^TestDeploymentInterruptions$"},
 		{"deployment-confirm", "breaks the way in, and kills the deployer, at moments of a switch: the machine comes back by itself", "^TestDeploymentConfirm"},
+		{"deployment-fencing", "stops, kills and cuts off runs while others are at work: a run without the lock changes nothing, and the way back leads to what was proved", "^TestDeploymentFencing$"},
 		{"deployment-rollback", "goes back to generations, plans, and leaves what is not proved out of the boot loader", "^TestDeploymentRollback$"},
 		{"deployment-reboot", "reboots where that is needed and allowed, and judges what came up", "^TestDeploymentReboot$"},
 		{"deployment-aggregates", "deploys a group of which one machine is down and one does not get well: the rest is deployed, and everything is said", "^TestDeploymentAggregates$"},

@@ -284,14 +284,20 @@ func (w *world) start(changes map[string]string, args ...string) *running {
 	return r
 }
 
-// kill ends a run as nobody can prepare for (SIGKILL).
-func (r *running) kill() {
+// signal sends a signal to a run.
+func (r *running) signal(sig syscall.Signal) {
 	r.w.t.Helper()
 	text, err := os.ReadFile(r.pid)
 	assert.NilError(r.w.t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	assert.NilError(r.w.t, err)
-	assert.NilError(r.w.t, syscall.Kill(pid, syscall.SIGKILL))
+	assert.NilError(r.w.t, syscall.Kill(pid, sig))
+}
+
+// kill ends a run as nobody can prepare for (SIGKILL).
+func (r *running) kill() {
+	r.w.t.Helper()
+	r.signal(syscall.SIGKILL)
 	assert.Assert(r.w.t, <-r.ended != nil)
 	r.stop()
 }

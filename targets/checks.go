@@ -92,6 +92,11 @@ func (Checks) DeploymentConfirm(ctx context.Context) error {
 	return run(ctx, "checks-deployment-confirm")
 }
 
+// DeploymentFencing stops, kills and cuts off runs while others are at work: a run without the lock changes nothing, and the way back leads to what was proved.
+func (Checks) DeploymentFencing(ctx context.Context) error {
+	return run(ctx, "checks-deployment-fencing")
+}
+
 // DeploymentRollback goes back to generations, plans, and leaves what is not proved out of the boot loader.
 func (Checks) DeploymentRollback(ctx context.Context) error {
 	return run(ctx, "checks-deployment-rollback")

@@ -172,7 +172,13 @@ func (c *change) gone(ctx context.Context, why error) error {
 	}
 	c.adopt(conn)
 	machine, err := nixos.Inspect(ctx, conn)
-	if err != nil || machine.BootID == c.machine.BootID {
+	if err != nil {
+		return why
+	}
+	if machine.BootID == c.machine.BootID {
+		if err := c.fence.Holds(ctx, conn); errors.Is(err, nixos.ErrFenced) {
+			return err
+		}
 		return why
 	}
 	return report.Fail("switch to the new system",

@@ -399,6 +399,9 @@ func orNone(toplevel string) string {
 func (c *change) commit(ctx context.Context, d destination) error {
 	defer c.Record.Time("commit")()
 	s, err := nixos.StartCommit(ctx, c.conn, c.fence, d.toplevel, d.generation)
+	if errors.Is(err, nixos.ErrGone) {
+		return c.gone(ctx, err)
+	}
 	if err != nil {
 		return err
 	}

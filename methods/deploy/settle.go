@@ -66,7 +66,8 @@ func (c *change) answer(ctx context.Context, guard string) error {
 	if err == nil {
 		c.Log.Warnf("the switch of an earlier run was not confirmed yet; this run has confirmed it")
 	}
-	if !errors.Is(err, nixos.ErrReverted) {
+	// A guard whose folder was taken away goes back too.
+	if !errors.Is(err, nixos.ErrReverted) && !errors.Is(err, nixos.ErrGone) {
 		return err
 	}
 	c.Log.Warnf("the machine is going back by itself: an earlier run did not confirm its switch; waiting for it")

@@ -26,15 +26,25 @@ func newFence() Fence { return Fence{rand.Text()} }
 const (
 	fencedStatus = 76 // the machine is another run's
 	queuedStatus = 77 // a step of another run is still under way
+	goneStatus   = 78 // the machine knows of no run
 )
 
 // fencedScript is a script that does nothing where the fence is another's. It
 // holds the file of steps, which whoever locks the machine holds for a moment.
 func (f Fence) fencedScript(script string) string {
-	return `exec 8>>/run/slipway/step
+	return `[ -d /run/slipway ] || exit 78
+exec 8>>/run/slipway/step
 flock -w 30 8 || exit 77
-[ "$(cat /run/slipway/fence 2>/dev/null)" = "` + f.token + `" ] || exit 76
+fence=$(cat /run/slipway/fence 2>/dev/null)
+[ -n "$fence" ] || exit 78
+[ "$fence" = "` + f.token + `" ] || exit 76
 ` + script
+}
+
+// Holds tells whether the machine is still this run's. The error is ErrFenced
+// where it is another's, and ErrGone where it forgot.
+func (f Fence) Holds(ctx context.Context, conn *remote.Conn) error {
+	return f.step(ctx, conn, "look whose the machine is", remote.Command{Script: ":"})
 }
 
 // step is a step that changes something.
@@ -45,6 +55,8 @@ func (f Fence) step(ctx context.Context, conn *remote.Conn, what string, cmd rem
 	switch {
 	case ok && exit.Status == fencedStatus:
 		return fmt.Errorf("%s: %w", what, ErrFenced)
+	case ok && exit.Status == goneStatus:
+		return fmt.Errorf("%s: %w", what, ErrGone)
 	case ok && exit.Status == queuedStatus:
 		return &report.Fault{
 			Code: report.Unknown, What: what, Why: errors.New("a step of an earlier run is still under way on the machine"),

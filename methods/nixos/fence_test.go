@@ -22,12 +22,16 @@ func TestFence(t *testing.T) {
 	}{
 		{name: "the machine is locked by this run", fence: mine.token},
 		{name: "another run has locked it since", fence: other.token, status: fencedStatus},
-		{name: "the machine rebooted since", fence: "", status: fencedStatus},
+		{name: "the machine rebooted since", status: goneStatus},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t, "")
-			m.write("run/fence", c.fence+"\n")
+			if c.fence == "" {
+				assert.NilError(t, os.RemoveAll(m.dir.Join("run")))
+			} else {
+				m.write("run/fence", c.fence+"\n")
+			}
 			err := m.run(mine.fencedScript("touch " + m.dir.Join("changed")))
 			if c.status == 0 {
 				assert.NilError(t, err)

@@ -16,7 +16,7 @@ import (
 // system that it came from.
 var ErrReverted = errors.New("the machine goes back to the system that it came from")
 
-// ErrGone is a switch that a machine knows nothing of.
+// ErrGone is a machine that knows nothing of the run and its switch any more.
 var ErrGone = errors.New("the machine knows nothing of the switch: it rebooted, or somebody cleaned up")
 
 // confirmScript decides between a confirmation and the guard: whoever makes the

@@ -26,21 +26,15 @@ running() {
 	return 1
 }
 
-# Nothing happened to the machine: it is as pending as it was before.
-never() {
-	if [ "$(cat /run/slipway/switching 2>/dev/null)" = "$to" ] && ln -s confirmed "$dir/decision" 2>/dev/null; then
-		if [ -s "$dir/before" ]; then mv "$dir/before" /run/slipway/switching; else rm -f /run/slipway/switching; fi
-	fi
-	rm -f /nix/var/nix/gcroots/slipway-before
-	exit 0
-}
-
 end=$(($(up) + 60))
 until [ -e "$dir/started" ]; do
 	if [ "$(up)" -ge "$end" ]; then
 		# Its unit stays when it has ended, until somebody collects it and notes that
 		# it was started. So one that nobody knows never was.
-		[ "$(systemctl show --value --property=LoadState "$unit" 2>/dev/null)" != not-found ] || never
+		if [ "$(systemctl show --value --property=LoadState "$unit" 2>/dev/null)" = not-found ]; then
+			rm -f /nix/var/nix/gcroots/slipway-before
+			exit 0
+		fi
 		break
 	fi
 	sleep 0.2
@@ -74,7 +68,6 @@ if ! ln -s reverted "$dir/decision" 2>/dev/null; then
 fi
 echo "$why; going back to $from" >&2
 systemctl stop "$unit"
-echo "$from" >/run/slipway/switching
 # What was brought half-way is not repeated for ever, as long as another switch is
 # under way.
 code=11 end=$(($(up) + 120))

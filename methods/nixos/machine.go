@@ -76,6 +76,7 @@ done
 printf '%s\n' "$units" |
   while read -r unit rest; do
     case $unit in
+    '') ;;
     ` + guardPrefix + `*) say guard "$unit" ;;
     *) say switching "$unit" ;;
     esac

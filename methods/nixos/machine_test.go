@@ -156,3 +156,39 @@ func TestParseGenerations(t *testing.T) {
 	})
 	assert.Equal(t, len(parseGenerations("", 3)), 0)
 }
+
+// TestInspectScript asks a machine what is under way on it.
+func TestInspectScript(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, units       string
+		switching, guards []string
+	}{
+		{name: "nothing"},
+		{name: "a switch", units: "slipway-switch-a.service loaded active exited x", switching: []string{"slipway-switch-a.service"}},
+		{
+			name: "a switch and its guard", units: "slipway-guard-a.service loaded active running x\nslipway-switch-a.service loaded active running x",
+			switching: []string{"slipway-switch-a.service"}, guards: []string{"slipway-guard-a.service"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t, "")
+			m.write("bin/systemctl", "#!/bin/sh\nprintf '%s' '"+c.units+"'\n")
+			out, err := m.output(inspectScript)
+			assert.NilError(t, err)
+			machine := parseMachine(out)
+			assert.DeepEqual(t, machine.Switching, c.switching)
+			assert.DeepEqual(t, machine.Guards, c.guards)
+			assert.Assert(t, !machine.Deaf)
+		})
+	}
+	t.Run("a systemd that does not answer", func(t *testing.T) {
+		t.Parallel()
+		m := newMachine(t, "")
+		m.write("bin/systemctl", "#!/bin/sh\nexit 1\n")
+		out, err := m.output(inspectScript)
+		assert.NilError(t, err)
+		assert.Assert(t, parseMachine(out).Deaf)
+	})
+}

@@ -83,17 +83,14 @@ sweep() {
 // startScript starts first what would bring the machine back, then the switch.
 // That runs "test", which leaves the default at boot alone: a machine that
 // crashes on the way comes up in the system before.
-const startScript = restoreScript + sweepScript + `
+const startScript = sweepScript + `
 unit=$1 to=$2 dir=$3 guard=$4 from=$5
 sweep || exit 1
 give_up() {
   [ -z "$from" ] || { systemctl stop "$guard"; rm -f /nix/var/nix/gcroots/slipway-before; }
-  restore "$dir"
   exit "$1"
 }
-mkdir -p "$dir" && : >"$dir/before" && printf '%s' "$9" >"$dir/switch" || exit 1
-[ ! -e ` + pendingFile + ` ] || cat ` + pendingFile + ` >"$dir/before"
-printf '%s\n' "$to" > ` + pendingFile + ` || give_up 1
+mkdir -p "$dir" && printf '%s' "$9" >"$dir/switch" || exit 1
 if [ -n "$from" ]; then
   mkdir -p /nix/var/nix/gcroots && ln -sfn "$from" /nix/var/nix/gcroots/slipway-before && printf '%s' "$8" > "$dir/guard" || give_up 1
   systemd-run --unit="$guard" --description="Slipway goes back to $from unless confirmed" \
@@ -166,8 +163,10 @@ func seconds(d time.Duration) string { return strconv.Itoa(int((d + time.Second 
 func start(ctx context.Context, conn *remote.Conn, fence Fence, what, script string, args ...string) error {
 	var said tail.Tail
 	err := fence.step(ctx, conn, what, remote.Command{Script: script, Args: args, Stderr: &said})
-	if errors.Is(err, ErrFenced) {
-		return &NotStartedError{What: what, Status: fencedStatus, Said: ErrFenced.Error(), Err: ErrFenced}
+	for _, lost := range []error{ErrFenced, ErrGone} {
+		if errors.Is(err, lost) {
+			return &NotStartedError{What: what, Err: lost}
+		}
 	}
 	if exit, ok := errors.AsType[*remote.ExitError](err); ok {
 		return &NotStartedError{What: what, Status: exit.Status, Said: strings.TrimSpace(said.String())}
@@ -188,6 +187,9 @@ func (e *NotStartedError) Unwrap() error { return e.Err }
 
 // Error gives what the machine said.
 func (e *NotStartedError) Error() string {
+	if e.Err != nil {
+		return e.What + ": " + e.Err.Error()
+	}
 	return fmt.Sprintf("%s: exit status %d: %s", e.What, e.Status, e.Said)
 }
 

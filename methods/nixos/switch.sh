@@ -10,6 +10,12 @@ export PATH
 lists=/run/nixos
 [ "$3" != back ] || export NIXOS_NO_CHECK=1
 
+# Notes that the machine is on its way. What was noted before is kept, for a switch
+# that leaves all as it was.
+note() {
+	[ -e "$dir/before" ] || cat /run/slipway/switching >"$dir/before" 2>/dev/null || : >"$dir/before" || return 1
+	echo "$to" >/run/slipway/switching
+}
 # Runs what follows unless a switch of somebody else is under way.
 alone() {
 	[ -d $lists ] || return 1
@@ -60,6 +66,7 @@ once() {
 	code=$?
 }
 
+note || [ "$3" = back ] || exit 1
 rm -f "$dir/half"
 once
 if [ $code -lt 126 ] && half; then

@@ -57,7 +57,10 @@ func TestWhatASwitchLeavesPending(t *testing.T) {
 			err := m.run(startScript, "slipway-switch-x.service", newSystem, dir, "slipway-guard-x.service", oldSystem, "60", "900", guardScript, switchScript, "")
 			assert.Equal(t, err == nil, c.starts, "%v", err)
 			assert.Equal(t, m.read("run/slipway-switch-x/guard"), guardScript)
+			assert.Equal(t, strings.TrimSpace(m.read("run/switching")), c.before, "nothing is under way yet")
 			if c.starts {
+				// Its program is not there: how it ended is made up.
+				assert.ErrorContains(t, m.run(switchScript, newSystem, dir, ""), "exit status")
 				assert.Equal(t, strings.TrimSpace(m.read("run/switching")), newSystem)
 				assert.NilError(t, os.Symlink(c.current, m.dir.Join("current-system")))
 				if c.half {

@@ -160,8 +160,8 @@ func (w *world) folderGone(g *guest.Guest) {
 // their time, with the timings that users have.
 func (w *world) slowLogin(g *guest.Guest) {
 	w.t.Helper()
-	w.on(g, `printf '#!/bin/sh\nsleep 4\n' >/usr/local/bin/late; chmod 755 /usr/local/bin/late
-printf 'AuthorizedKeysCommand /usr/local/bin/late\nAuthorizedKeysCommandUser root\n' >/etc/ssh/sshd_config.d/late.conf`)
+	w.on(g, `printf '#!/bin/sh\nsleep 6; cat /root/.ssh/authorized_keys\n' >/usr/bin/late; chmod 755 /usr/bin/late
+printf 'AuthorizedKeysCommand /usr/bin/late\nAuthorizedKeysCommandUser root\nAuthorizedKeysFile none\n' >/etc/ssh/sshd_config.d/late.conf; systemctl reload ssh.service`)
 	w.write("operator/web.nix", strings.Replace(trivial, "  system.stateVersion",
 		`  system.activationScripts.cut = "pkill -STOP -f '^sshd.*: root'";`+"\n  system.stateVersion", 1))
 	o := w.slipway(nil, "operator-ssh-web-apply")

@@ -29,7 +29,7 @@ done`
 // a reboot: the names whose value differs in both (nixpkgs,
 // system.switch.inhibitors).
 func Inhibitors(ctx context.Context, conn *remote.Conn, toplevel string) ([]string, error) {
-	out, err := output(ctx, conn, "read the switch inhibitors", lookLimit, inhibitorsScript, toplevel)
+	out, err := output(ctx, conn, "read the switch inhibitors", inhibitorsScript, toplevel)
 	if err != nil {
 		return nil, err
 	}

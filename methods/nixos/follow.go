@@ -70,7 +70,7 @@ func Follow(ctx context.Context, conn *remote.Conn, fence Fence, s Switch, limit
 				return wait.Stop(ErrReverted)
 			}
 		}
-		out, err := output(ctx, conn, "look at the switch", lookLimit, followScript, unit, cursor, s.dir())
+		out, err := output(ctx, conn, "look at the switch", followScript, unit, cursor, s.dir())
 		var exit *remote.ExitError
 		if err != nil && !errors.As(err, &exit) {
 			lost = true

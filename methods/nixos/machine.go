@@ -88,7 +88,7 @@ sed 's/^/reverted-/' /var/lib/slipway/reverted 2>/dev/null` + bootScript + `
 
 // Inspect asks a machine about itself.
 func Inspect(ctx context.Context, conn *remote.Conn) (Machine, error) {
-	out, err := output(ctx, conn, "inspect the machine", lookLimit, inspectScript)
+	out, err := output(ctx, conn, "inspect the machine", inspectScript)
 	if err != nil {
 		return Machine{}, err
 	}
@@ -105,7 +105,7 @@ func Inspect(ctx context.Context, conn *remote.Conn) (Machine, error) {
 // Booting asks a machine that was inspected before only what a boot is about:
 // which one this is, and what another one would bring in.
 func (m Machine) Booting(ctx context.Context, conn *remote.Conn) (Machine, error) {
-	out, err := output(ctx, conn, "look what needs a reboot", lookLimit, sayScript+bootScript+"\n:")
+	out, err := output(ctx, conn, "look what needs a reboot", sayScript+bootScript+"\n:")
 	if err != nil {
 		return m, err
 	}

@@ -26,7 +26,7 @@ done; :`
 
 // Generations lists the machine's system profile, oldest first.
 func Generations(ctx context.Context, conn *remote.Conn, m Machine) ([]Generation, error) {
-	out, err := output(ctx, conn, "list generations", lookLimit, generationsScript)
+	out, err := output(ctx, conn, "list generations", generationsScript)
 	if err != nil {
 		return nil, err
 	}

@@ -40,9 +40,9 @@ func step(ctx context.Context, conn *remote.Conn, what string, limit time.Durati
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// output runs a script as root and returns what it printed.
-func output(ctx context.Context, conn *remote.Conn, what string, limit time.Duration, script string, args ...string) ([]byte, error) {
+// output runs a script that looks at something as root, and returns what it printed.
+func output(ctx context.Context, conn *remote.Conn, what, script string, args ...string) ([]byte, error) {
 	out := bounded.Buffer{Limit: remote.OutputLimit}
-	err := step(ctx, conn, what, limit, remote.Command{Script: script, Args: args, Stdout: &out})
+	err := step(ctx, conn, what, lookLimit, remote.Command{Script: script, Args: args, Stdout: &out})
 	return out.Bytes(), err
 }

@@ -108,4 +108,30 @@ func TestDeploymentRollback(t *testing.T) {
 		assert.Equal(t, o.code, report.Healthy)
 		assert.Equal(t, w.on(g, boots), one+"\n"+one+"\n"+one)
 	})
+	// menu is a boot menu with the two newest generations.
+	menu := func(text string) string {
+		return strings.Replace(round(text), "  system.stateVersion", "  boot.loader.grub.enable = false; boot.loader.systemd-boot = { enable = true; configurationLimit = 2; };\n  system.stateVersion", 1)
+	}
+	t.Run("to one that the boot menu has no more", func(t *testing.T) {
+		old := deploy(t, menu("four"))
+		deploy(t, menu("five"))
+		deploy(t, menu("six"))
+		w := w.as(t)
+		o := w.slipway(map[string]string{"GENERATION": "4"}, "operator-ssh-web-rollback")
+		assert.Equal(t, o.code, report.Healthy)
+		assert.Equal(t, o.record.Toplevel, old)
+		assert.Equal(t, o.record.Generation, 7)
+		assert.Equal(t, w.on(g, boots), old+"\n"+old+"\n"+old)
+	})
+
+	t.Run("a boot loader that refuses leaves no generation behind", func(t *testing.T) {
+		w := w.as(t)
+		before := w.on(g, boots+"; ls /nix/var/nix/profiles")
+		w.write("operator/web.nix", strings.Replace(round("seven"), "  system.stateVersion", "  boot.loader.external = { enable = true; installHook = pkgs.writeShellScript \"full\" \"echo No space left on device >&2; exit 1\"; };\n  system.stateVersion", 1))
+		o := w.slipway(nil, "operator-ssh-web-apply")
+		assert.Equal(t, o.code, report.Failed)
+		assert.Assert(t, strings.Contains(o.stderr, "the boot loader can't be installed"), o.stderr)
+		deploy(t, menu("four"))
+		assert.Equal(t, w.on(g, boots+"; ls /nix/var/nix/profiles"), before)
+	})
 }

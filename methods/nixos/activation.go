@@ -106,8 +106,11 @@ func (s Switched) Untouched(toplevel string) bool {
 	return s.Said.Something
 }
 
-// profileFailed is the exit code of a commit whose profile can't be set.
-const profileFailed SwitchCode = 70
+// Exit codes of a commit that are our own.
+const (
+	profileFailed SwitchCode = 70 // the profile can't be set
+	otherBoots    SwitchCode = 71 // the boot loader boots another system all the same
+)
 
 // CommitErr judges how it ended to make a system the default at boot.
 func (s Switched) CommitErr() error {
@@ -124,6 +127,9 @@ func (s Switched) CommitErr() error {
 		return report.Fail(what, fmt.Errorf("its checks refuse to (exit code %d)", s.Code), "the new system runs, but the machine would boot the one before; its output above says what refuses")
 	case s.Code == profileFailed:
 		return report.Fail(what, errors.New("the system profile can't be set"), hint)
+	case s.Code == otherBoots:
+		return report.Fail(what, errors.New("its program ended well, but systemd-boot boots another system"),
+			"look at loader/loader.conf and loader/entries of its partition, and at boot.loader.systemd-boot.configurationLimit")
 	}
 	return report.Fail(what, fmt.Errorf("the boot loader can't be installed (exit code %d)", s.Code), hint)
 }

@@ -5,14 +5,49 @@ PATH=/run/current-system/sw/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
 profile=/nix/var/nix/profiles/system
 
-before=$(readlink $profile)
+# Tells whether systemd-boot, where it is the boot loader, boots a system. Its
+# program for NixOS writes entries for the newest generations only, and ends well
+# without the system that it was asked for (nixpkgs, systemd-boot-builder.py).
+boots() {
+	for esp in /boot /boot/efi /efi; do
+		[ -f $esp/loader/loader.conf ] || continue
+		entry=$(sed -n -e 's/^preferred  *//p' -e 's/^default  *//p' $esp/loader/loader.conf | head -n 1)
+		case $entry in
+		nixos*'*'*) return 1 ;;
+		nixos*.conf) ;;
+		*) return 0 ;; # somebody else's choice
+		esac
+		grep -qs -F "init=$1/init" "$esp/loader/entries/${entry%.conf}"*.conf "/boot/loader/entries/${entry%.conf}"*.conf
+		return
+	done
+}
+# Makes the system a new generation, and notes which one if there was none of it.
+new() {
+	there=" $(cd ${profile%/*} && echo system-*-link) "
+	nix-env --profile $profile --set "$1" || exit 70
+	made=$(readlink $profile)
+	case $there in
+	*" $made "*) made= ;;
+	esac
+}
+boot() {
+	"$1/bin/switch-to-configuration" boot </dev/null
+	code=$?
+	[ $code != 0 ] || boots "$1" || code=71
+}
+
+before=$(readlink $profile) made=
 if [ -n "$2" ]; then
 	nix-env --profile $profile --switch-generation "$2" || exit 70
 else
-	nix-env --profile $profile --set "$1" || exit 70
+	new "$1"
 fi
-"$1/bin/switch-to-configuration" boot </dev/null
-code=$?
+boot "$1"
+if [ $code = 71 ] && [ -n "$2" ]; then
+	echo "slipway: generation $2 is too old for the boot menu; it becomes a new one"
+	new "$1"
+	boot "$1"
+fi
 if [ $code = 0 ]; then
 	rm -f /run/slipway/switching
 	# What was proved, for whoever asks later what to go back to. Where that can't be
@@ -21,7 +56,11 @@ if [ $code = 0 ]; then
 		mv /var/lib/slipway/proved.new /var/lib/slipway/proved || rm -f /var/lib/slipway/proved
 	exit 0
 fi
-# A system that the boot loader does not know is no default.
-before=${before#system-}
-[ -z "$before" ] || nix-env --profile $profile --switch-generation "${before%-link}"
+# A system that the boot loader does not know is no default, and no generation that
+# the next one has to be put beside.
+if [ -n "$before" ]; then
+	before=${before#system-} made=${made#system-}
+	nix-env --profile $profile --switch-generation "${before%-link}" &&
+		{ [ -z "$made" ] || nix-env --profile $profile --delete-generations "${made%-link}"; }
+fi
 exit $code

@@ -143,6 +143,7 @@ func TestHowACommitEnded(t *testing.T) {
 	}{
 		{Switched{Code: 0, Result: "success"}, ""},
 		{Switched{Code: 1, Result: "exit-code"}, "the boot loader can't be installed (exit code 1)"},
+		{Switched{Code: 71, Result: "exit-code"}, "systemd-boot boots another system"},
 		{Switched{Code: 70, Result: "exit-code"}, "the system profile can't be set"},
 		{Switched{Code: 11, Result: "exit-code", Said: locked}, "another switch is under way"},
 		{Switched{Code: 15, Result: "signal"}, "it was ended: signal"},

@@ -1,6 +1,7 @@
 package nixos
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,6 +72,16 @@ func (m aMachine) output(script string, args ...string) (string, error) {
 	out, err := cmd.CombinedOutput()
 	m.t.Logf("%s", out)
 	return string(out), err
+}
+
+// exitCode is how a script ended.
+func (m aMachine) exitCode(err error) int {
+	m.t.Helper()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode()
+	}
+	assert.NilError(m.t, err)
+	return 0
 }
 
 // here is a script that finds all on the machine that it looks for.

@@ -1,9 +1,7 @@
 package nixos
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -79,13 +77,7 @@ func TestSwitchScript(t *testing.T) {
 			assert.NilError(t, m.run("cd "+m.dir.Path()+"; "+c.before))
 			out, err := m.output(switchScript, m.dir.Path(), m.dir.Join("run", "own"), c.back)
 			m.write("over", "")
-			code := 0
-			if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-				code = exit.ExitCode()
-			} else {
-				assert.NilError(t, err)
-			}
-			assert.Equal(t, code, c.code)
+			assert.Equal(t, m.exitCode(err), c.code)
 			assert.Equal(t, strings.Count(m.read("done"), "went back"), c.times)
 			_, err = os.Stat(m.dir.Join("run/own/half"))
 			assert.Equal(t, err == nil, c.half, "whether it died half-way")

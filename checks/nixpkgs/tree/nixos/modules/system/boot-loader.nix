@@ -61,7 +61,9 @@ in
 
   # The record of the system that the machine boots next is one small file,
   # whichever loader is chosen. In a container it stands for the link to the
-  # system's init that NixOS makes there.
+  # system's init that NixOS makes there. As in the real one, systemd-boot has
+  # entries for the newest generations only, and boots the newest where the one that
+  # was asked for is none of them.
   config.system.build.installBootLoader =
     if cfg.external.enable then
       cfg.external.installHook
@@ -69,7 +71,23 @@ in
       pkgs.writeShellScript "install-boot-loader" ''
         set -e
         mkdir -p /boot/loader
-        echo "$1" >/boot/loader/default.new
+        boots=$1
+        ${lib.optionalString cfg.systemd-boot.enable ''
+          mkdir -p /boot/loader/entries
+          rm -f /boot/loader/entries/nixos-*
+          default='nixos-*'
+          for n in $(ls /nix/var/nix/profiles | sed -n 's/^system-\([0-9]*\)-link$/\1/p' | sort -n ${
+            lib.optionalString (cfg.systemd-boot.configurationLimit != null)
+              "| tail -n ${toString cfg.systemd-boot.configurationLimit}"
+          }); do
+            newest=$(readlink -f /nix/var/nix/profiles/system-$n-link)
+            echo "options init=$newest/init" >/boot/loader/entries/nixos-generation-$n.conf
+            [ "$newest" != "$1" ] || default=nixos-generation-$n.conf
+          done
+          echo "default $default" >/boot/loader/loader.conf
+          [ "$default" != 'nixos-*' ] || boots=$newest
+        ''}
+        echo "$boots" >/boot/loader/default.new
         mv /boot/loader/default.new /boot/loader/default
       '';
 }

@@ -44,6 +44,7 @@ func OnMachines() []Check {
 		{"deployment-interruptions", "cuts links, fills disks and starts two runs at once", "^TestDeploymentInterruptions$"},
 		{"deployment-confirm", "breaks the way in, and kills the deployer, at moments of a switch: the machine comes back by itself", "^TestDeploymentConfirm"},
 		{"deployment-fencing", "stops, kills and cuts off runs while others are at work: a run without the lock changes nothing, and the way back leads to what was proved", "^TestDeploymentFencing$"},
+		{"machine-mark", "meets another deployment's mark on a machine: nothing is done with it, unless it is taken over by name", "^TestMachineMark$"},
 		{"deployment-rollback", "goes back to generations, plans, and leaves what is not proved out of the boot loader", "^TestDeploymentRollback$"},
 		{"deployment-reboot", "reboots where that is needed and allowed, and judges what came up", "^TestDeploymentReboot$"},
 		{"deployment-aggregates", "deploys a group of which one machine is down and one does not get well: the rest is deployed, and everything is said", "^TestDeploymentAggregates$"},

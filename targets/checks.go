@@ -97,6 +97,11 @@ func (Checks) DeploymentFencing(ctx context.Context) error {
 	return run(ctx, "checks-deployment-fencing")
 }
 
+// MachineMark meets another deployment's mark on a machine: nothing is done with it, unless it is taken over by name.
+func (Checks) MachineMark(ctx context.Context) error {
+	return run(ctx, "checks-machine-mark")
+}
+
 // DeploymentRollback goes back to generations, plans, and leaves what is not proved out of the boot loader.
 func (Checks) DeploymentRollback(ctx context.Context) error {
 	return run(ctx, "checks-deployment-rollback")

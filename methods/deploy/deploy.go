@@ -29,6 +29,7 @@ import (
 type change struct {
 	*task.Run
 	reach   Reach
+	owner   OwnerKeys
 	keys    SwitchKeys
 	verdict VerdictKeys
 
@@ -92,6 +93,9 @@ func (c *change) unchanged(ctx context.Context) error {
 	c.Log.Infof("nothing changed: %s runs already", c.machine.Current)
 	c.Record.Generation = c.machine.Generation
 	if err := c.judge(ctx, nil, c.machine.Current, verdict.Switch{}); err != nil {
+		return err
+	}
+	if err := c.mark(ctx); err != nil {
 		return err
 	}
 	return c.reboot(ctx, nil, destination{toplevel: c.machine.Current}, false)
@@ -417,6 +421,9 @@ func (c *change) commit(ctx context.Context, d destination) error {
 		return err
 	}
 	c.Record.Generation = ended.Generation
+	if err := c.mark(ctx); err != nil {
+		return err
+	}
 	c.Log.In("switch").Infof("generation %d is the default at boot", ended.Generation)
 	return c.relock(ctx)
 }

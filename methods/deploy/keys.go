@@ -36,6 +36,11 @@ type SwitchKeys struct {
 	RebootTimeout env.Duration      `env:"SSH_REBOOT_TIMEOUT,default=10m" desc:"how long a reboot may take until the machine can be reached again"`
 }
 
+// OwnerKeys are the coordinates of whose a machine is.
+type OwnerKeys struct {
+	TakeOver string `env:"TAKE_OVER" scope:"machine" desc:"whose mark a machine may bear that this deployment takes over from it, as the refusal names it"`
+}
+
 // RollbackKeys are the further coordinates of a rollback.
 type RollbackKeys struct {
 	Generation env.Count `env:"GENERATION" scope:"machine" desc:"generation to go back to, as generations lists them; by default the one before"`
@@ -50,13 +55,14 @@ type VerdictKeys struct {
 
 // ChangeKeys are all coordinates of a change, from the copy to the verdict.
 type ChangeKeys struct {
+	Owner   OwnerKeys
 	Copy    CopyKeys
 	Switch  SwitchKeys
 	Verdict VerdictKeys
 }
 
 // Coordinates are the structs of the keys.
-func (k *ChangeKeys) Coordinates() []any { return []any{&k.Copy, &k.Switch, &k.Verdict} }
+func (k *ChangeKeys) Coordinates() []any { return []any{&k.Owner, &k.Copy, &k.Switch, &k.Verdict} }
 
 // Check looks at the coordinates before anything starts.
 func (k *ChangeKeys) Check() error { return k.Verdict.check() }

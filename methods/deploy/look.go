@@ -21,7 +21,7 @@ type Seen struct {
 }
 
 // Look looks at a machine, and changes nothing.
-func Look(ctx context.Context, run *task.Run, reach Reach) (Seen, error) {
+func Look(ctx context.Context, run *task.Run, reach Reach, owner OwnerKeys) (Seen, error) {
 	reached, err := reach.Way.Find(ctx, run)
 	if err != nil {
 		return Seen{}, err
@@ -34,6 +34,9 @@ func Look(ctx context.Context, run *task.Run, reach Reach) (Seen, error) {
 	machine, err := reach.inspect(ctx, conn, run)
 	if err != nil {
 		return Seen{}, classify(err, false)
+	}
+	if err := reach.whose(machine, owner); err != nil {
+		return Seen{}, err
 	}
 	return Seen{
 		Reached: reached, Toplevel: machine.Current, Generation: machine.Generation,

@@ -21,6 +21,7 @@ import (
 type plan struct {
 	reach     Reach
 	blueprint *nixos.Blueprint
+	owner     OwnerKeys
 	copying   CopyKeys
 }
 
@@ -30,7 +31,7 @@ func Plan(reach Reach, blueprint *nixos.Blueprint) task.Task {
 }
 
 func (p *plan) Coordinates() []any {
-	return append(append(p.reach.Way.Coordinates(), p.blueprint.Coordinates()...), &p.copying)
+	return append(append(p.reach.Way.Coordinates(), p.blueprint.Coordinates()...), &p.owner, &p.copying)
 }
 
 // Check looks at the coordinates before anything starts.
@@ -43,7 +44,7 @@ func (p *plan) Run(ctx context.Context, run *task.Run) error {
 	if err != nil {
 		return err
 	}
-	changes, err := Preview(ctx, run, p.reach, built, p.copying)
+	changes, err := Preview(ctx, run, p.reach, built, p.owner, p.copying)
 	if err == nil && !changes {
 		_, err = fmt.Fprintf(run.Out, "no changes: %s runs already\n", built.Toplevel)
 	}
@@ -53,12 +54,12 @@ func (p *plan) Run(ctx context.Context, run *task.Run) error {
 // Preview shows what a deployment of a system would do to a machine: to its closure
 // and to its units. It tells whether it would do anything; where the machine runs
 // the system already, nothing is shown.
-func Preview(ctx context.Context, run *task.Run, reach Reach, built nixos.Built, keys CopyKeys) (changes bool, err error) {
-	changes, err = preview(ctx, run, reach, built, keys)
+func Preview(ctx context.Context, run *task.Run, reach Reach, built nixos.Built, owner OwnerKeys, keys CopyKeys) (changes bool, err error) {
+	changes, err = preview(ctx, run, reach, built, owner, keys)
 	return changes, classify(err, run.Record.Changed)
 }
 
-func preview(ctx context.Context, run *task.Run, reach Reach, built nixos.Built, keys CopyKeys) (bool, error) {
+func preview(ctx context.Context, run *task.Run, reach Reach, built nixos.Built, owner OwnerKeys, keys CopyKeys) (bool, error) {
 	conn, err := reach.dial(ctx, run)
 	if err != nil {
 		return false, err
@@ -66,6 +67,9 @@ func preview(ctx context.Context, run *task.Run, reach Reach, built nixos.Built,
 	defer func() { _ = conn.Close() }()
 	machine, err := reach.inspect(ctx, conn, run)
 	if err != nil {
+		return false, err
+	}
+	if err := reach.whose(machine, owner); err != nil {
 		return false, err
 	}
 	if busy := append(machine.Switching, machine.Guards...); len(busy) > 0 {

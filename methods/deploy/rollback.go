@@ -15,6 +15,7 @@ import (
 // rollback brings a machine back to one of its generations, and judges it.
 type rollback struct {
 	reach     Reach
+	owner     OwnerKeys
 	switching SwitchKeys
 	verdict   VerdictKeys
 	keys      RollbackKeys
@@ -24,7 +25,7 @@ type rollback struct {
 func Rollback(reach Reach) task.Task { return &rollback{reach: reach} }
 
 func (r *rollback) Coordinates() []any {
-	return append(r.reach.Way.Coordinates(), &r.switching, &r.verdict, &r.keys)
+	return append(r.reach.Way.Coordinates(), &r.owner, &r.switching, &r.verdict, &r.keys)
 }
 
 // Check looks at the coordinates before anything starts.
@@ -38,7 +39,7 @@ func (r *rollback) Run(ctx context.Context, run *task.Run) error {
 }
 
 func (r *rollback) run(ctx context.Context, run *task.Run) error {
-	c := &change{Run: run, reach: r.reach, keys: r.switching, verdict: r.verdict}
+	c := &change{Run: run, reach: r.reach, owner: r.owner, keys: r.switching, verdict: r.verdict}
 	defer c.end()
 	if err := c.begin(ctx); err != nil {
 		return err

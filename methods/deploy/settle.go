@@ -18,6 +18,9 @@ func (c *change) settle(ctx context.Context) error {
 	if c.machine, err = c.reach.inspect(ctx, c.conn, c.Run); err != nil {
 		return err
 	}
+	if err := c.reach.whose(c.machine, c.owner); err != nil {
+		return err
+	}
 	for _, unit := range c.machine.Switching {
 		if err := c.takeUp(ctx, nixos.Switch{Unit: unit}); err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 // where the machine is, also with an error when it came as far as that. Whether
 // anything was changed is in the record of the run.
 func To(ctx context.Context, run *task.Run, reach Reach, built nixos.Built, keys ChangeKeys) (Reached, error) {
-	c := &change{Run: run, reach: reach, keys: keys.Switch, verdict: keys.Verdict}
+	c := &change{Run: run, reach: reach, owner: keys.Owner, keys: keys.Switch, verdict: keys.Verdict}
 	defer c.end()
 	err := c.bring(ctx, built, keys.Copy)
 	return c.reached, classify(err, run.Record.Changed)

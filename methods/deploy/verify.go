@@ -47,6 +47,9 @@ func judgeAsIs(ctx context.Context, run *task.Run, reach Reach, keys VerdictKeys
 	if err != nil {
 		return err
 	}
+	if err := reach.whose(machine, OwnerKeys{}); err != nil {
+		return err
+	}
 	run.Record.Toplevel, run.Record.Generation = machine.Current, machine.Generation
 	run.Log.Infof("%s runs", machine.Current)
 	if busy := append(machine.Switching, machine.Guards...); len(busy) > 0 {

@@ -31,6 +31,7 @@ type Machine struct {
 	Deaf       bool      // its systemd did not answer
 	Pending    string    // toplevel of a switch that did not end well
 	Proved     string    // toplevel that was last made the default at boot by a run
+	Mark       Mark      // whose it is
 	Reverted   *Reverted // that it went back by itself, and nobody was told yet
 	Reboot     []string  // what of the running system only a reboot brings in: "kernel"
 }
@@ -83,6 +84,7 @@ printf '%s\n' "$units" |
   done
 say pending "$(cat ` + pendingFile + ` 2>/dev/null)"
 say proved "$(cat /var/lib/slipway/proved 2>/dev/null)"
+sed 's/^/mark-/' ` + markFile + ` 2>/dev/null
 sed 's/^/reverted-/' /var/lib/slipway/reverted 2>/dev/null` + bootScript + `
 :`
 
@@ -156,6 +158,8 @@ func parseMachine(text string) Machine {
 		default:
 			if what, ok := strings.CutPrefix(key, "reverted-"); ok {
 				m.reverted(what, value)
+			} else if what, ok := strings.CutPrefix(key, "mark-"); ok {
+				m.Mark.read(what, value)
 			}
 		}
 	}

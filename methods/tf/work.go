@@ -86,7 +86,7 @@ func (w *work) bring(ctx context.Context) (deploy.Reached, bool, error) {
 func (w *work) look(ctx context.Context) (deploy.Seen, error) {
 	ctx, stop := w.within(ctx)
 	defer stop()
-	seen, err := deploy.Look(ctx, w.run, w.reach)
+	seen, err := deploy.Look(ctx, w.run, w.reach, w.keys.Owner)
 	if err != nil && (w.verb == tofu.Import || !errors.Is(err, deploy.ErrNotThere)) {
 		return seen, w.fail(err)
 	}
@@ -98,7 +98,7 @@ func (w *work) preview(ctx context.Context) error {
 	if _, err := fmt.Fprintln(w.run.Out); err != nil {
 		return err
 	}
-	changes, err := deploy.Preview(ctx, w.run, w.reach, w.built, w.keys.Copy)
+	changes, err := deploy.Preview(ctx, w.run, w.reach, w.built, w.keys.Owner, w.keys.Copy)
 	switch {
 	case errors.Is(err, deploy.ErrNotThere):
 		_, err = fmt.Fprintf(w.run.Out, "the machine would be booted, and then brought to %s\n", w.built.Toplevel)

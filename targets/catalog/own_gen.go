@@ -21,6 +21,7 @@ func own() []front.Target {
 		{Name: "checks:deploymentInterruptions", Description: "cuts links, fills disks and starts two runs at once"},
 		{Name: "checks:deploymentConfirm", Description: "breaks the way in, and kills the deployer, at moments of a switch: the machine comes back by itself"},
 		{Name: "checks:deploymentFencing", Description: "stops, kills and cuts off runs while others are at work: a run without the lock changes nothing, and the way back leads to what was proved"},
+		{Name: "checks:machineMark", Description: "meets another deployment's mark on a machine: nothing is done with it, unless it is taken over by name"},
 		{Name: "checks:deploymentRollback", Description: "goes back to generations, plans, and leaves what is not proved out of the boot loader"},
 		{Name: "checks:deploymentReboot", Description: "reboots where that is needed and allowed, and judges what came up"},
 		{Name: "checks:deploymentAggregates", Description: "deploys a group of which one machine is down and one does not get well: the rest is deployed, and everything is said"},

@@ -171,6 +171,21 @@ func TestDeploymentTFHosts(t *testing.T) {
 		assert.Equal(t, *mended.record.State.Plan, report.Counts{Changes: true, Change: 1})
 	})
 
+	t.Run("a way back is in the state", func(t *testing.T) {
+		before := w.on(g, "readlink -f /run/current-system")
+		w.write("operator/web.nix", strings.ReplaceAll(trivial, "sleep 1000000", "sh -c 'exit 7'"))
+		back := w.slipway(map[string]string{"ROLLBACK_ON": "unhealthy"}, "operator-tf-web-apply")
+		assert.Equal(t, back.code, report.Unhealthy)
+		assert.Equal(t, w.on(g, "readlink -f /run/current-system"), before)
+		output := w.slipway(nil, "operator-tf-web-output").stdout
+		assert.Assert(t, cmp.Contains(output, before))
+		assert.Assert(t, cmp.Contains(output, `"healthy"`))
+		assert.Assert(t, !strings.Contains(output, back.record.Toplevel))
+		assert.Equal(t, serialOf(t, b.Get(t.Context())), int(back.record.State.Serial))
+		w.write("operator/web.nix", trivial)
+		assert.Equal(t, w.slipway(map[string]string{"PLAN_EXIT": "detailed"}, "operator-tf-web-plan").code, report.Healthy, "there is nothing to do")
+	})
+
 	t.Run("generations", func(t *testing.T) {
 		list := w.slipway(nil, "operator-tf-web-generations")
 		assert.Equal(t, list.code, report.Healthy)

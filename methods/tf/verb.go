@@ -191,6 +191,9 @@ func (v *verbTask) result(ctx context.Context, w *work, engine *tofu.Engine, d t
 		r, err = engine.Import(ctx, d, v.address.Address, v.id.ID)
 	}
 	err = w.prefer(err)
+	if w.run.Record.Reverted != nil && v.verb == tofu.Apply && ctx.Err() == nil {
+		r, err = v.back(ctx, w, engine, d, r, err)
+	}
 	v.tell(w.run, r, err)
 	if err != nil {
 		return err
@@ -202,6 +205,20 @@ func (v *verbTask) result(ctx context.Context, w *work, engine *tofu.Engine, d t
 		return v.planned(ctx, w, r.Plan)
 	}
 	return nil
+}
+
+// back tells the state of a machine that it went back: an apply can only write down
+// what it had planned.
+func (v *verbTask) back(ctx context.Context, w *work, engine *tofu.Engine, d tofu.Deployment, applied *tofu.Result, why error) (*tofu.Result, error) {
+	w.run.Log.Infof("bringing the state up to date with the machine, which went back")
+	r, err := engine.Refresh(ctx, d)
+	if err != nil {
+		return applied, errors.Join(why, fmt.Errorf("the state still tells of the system that the machine left: %w", err))
+	}
+	if applied != nil {
+		r.Plan = applied.Plan
+	}
+	return r, why
 }
 
 // tell says what the next run of the deployment may be told.

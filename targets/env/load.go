@@ -168,10 +168,11 @@ func (e Environment) decoded(ctx context.Context, f field, variable, value strin
 // is given as a file, what the file holds.
 func (e Environment) find(ctx context.Context, names []string, k Key) (string, string, *Problem) {
 	for _, name := range names {
-		value := e.value(name)
+		value := lineEnds(e.value(name))
 		if k.Secret {
+			e.Redactor().addText(e.value(name))
 			e.Redactor().addText(value)
-			if path := e.value(name + fileSuffix); path != "" {
+			if path := lineEnds(e.value(name + fileSuffix)); path != "" {
 				return e.findFile(ctx, name, value, path, k)
 			}
 		}
@@ -197,6 +198,8 @@ func (e Environment) findFile(ctx context.Context, name, value, path string, k K
 		problem.Valid = "path of a file that holds the secret and nothing else"
 		return "", "", problem
 	}
+	e.Redactor().addText(text)
+	text = lineEnds(text)
 	e.Redactor().addText(text)
 	return file, text, nil
 }

@@ -3,6 +3,7 @@ package env_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -130,6 +131,9 @@ func TestASecretOfOneLine(t *testing.T) {
 		{hush, hush, ""},
 		{hush + "\n", hush, ""},
 		{hush + "\r\n", hush, ""},
+		{hush + "\r", hush, ""},
+		{hush + "\r\r\n", hush, ""},
+		{hush + "\r" + hush, "", "holds a carriage return within its text, and must be one line"},
 		{hush + "\n\n\n", hush, ""},
 		{" " + hush + " ", " " + hush + " ", ""},
 		{hush + "\n" + hush, "", "holds a line end or another control character, and must be one line"},
@@ -155,6 +159,26 @@ func TestASecretOfOneLine(t *testing.T) {
 			assert.NilError(t, err, "%q", c.text)
 			assert.Equal(t, keys.Token.Reveal(), c.want)
 			assert.Assert(t, !strings.Contains(e.Redactor().String("Bearer "+keys.Token.Reveal()), hush))
+		}
+	}
+}
+
+// TestASecretOfSeveralLinesFromWindows has a key whose lines end as they do there.
+func TestASecretOfSeveralLinesFromWindows(t *testing.T) {
+	t.Parallel()
+	const want = "line one of it\nline two of it"
+	for _, text := range []string{"line one of it\r\nline two of it", "line one of it\r\nline two of it\r", "line one of it\r\nline two of it\r\n"} {
+		dir := fs.NewDir(t, "secrets", fs.WithFile("key", text))
+		for _, values := range []map[string]string{{"SSH_KEY": text}, {"SSH_KEY_FILE": dir.Join("key")}, {"SSH_KEY_FILE": dir.Join("key") + "\r"}} {
+			values["SSH_HOST"] = "web"
+			var got ssh
+			e := env.Map(values)
+			assert.NilError(t, e.Load(t.Context(), env.For{}, &got))
+			assert.Equal(t, strings.TrimSuffix(got.Key.Reveal(), "\n"), want)
+			for _, form := range []string{strings.TrimRight(text, "\r\n"), want} {
+				coded := base64.StdEncoding.EncodeToString([]byte(form))
+				assert.Equal(t, e.Redactor().String(coded), "[redacted]")
+			}
 		}
 	}
 }

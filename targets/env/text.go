@@ -7,8 +7,17 @@ import (
 	"unicode"
 )
 
+// lineEnds gives value with the line ends of Unix. A file of Windows that a shell
+// read ends in a carriage return: $(cat file) takes off the line feed alone.
+func lineEnds(value string) string {
+	return strings.TrimRight(strings.ReplaceAll(value, "\r\n", "\n"), "\r")
+}
+
 // oneLine refuses control characters: line ends, NUL, escape sequences.
 func oneLine(value string) error {
+	if strings.Contains(value, "\r") {
+		return errors.New("holds a carriage return within its text")
+	}
 	if strings.ContainsFunc(value, unicode.IsControl) {
 		return errors.New("holds a line end or another control character")
 	}
@@ -17,7 +26,7 @@ func oneLine(value string) error {
 
 // severalLines refuses control characters other than line ends and tabs.
 func severalLines(value string) error {
-	return oneLine(strings.NewReplacer("\r\n", "", "\n", "", "\t", "").Replace(value))
+	return oneLine(strings.NewReplacer("\n", "", "\t", "").Replace(value))
 }
 
 // Text is a text that may have several lines, such as inline JSON.

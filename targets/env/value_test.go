@@ -142,7 +142,7 @@ func TestListsAndTexts(t *testing.T) {
 	refused[env.Lines](t, map[string]string{
 		"\n \n": "has only blank lines", "a\x00b": "holds a line end or another control character",
 	})
-	valid(t, map[string]env.Text{"{\n\t\"a\": 1\r\n}\n": "{\n\t\"a\": 1\r\n}\n"})
+	valid(t, map[string]env.Text{"{\n\t\"a\": 1\r\n}\n": "{\n\t\"a\": 1\n}\n"})
 	refused[env.Text](t, map[string]string{"a\x1b[2Jb": "holds a line end or another control character"})
 	valid(t, map[string]string{"plain": "plain", " with ünïcode ": " with ünïcode "})
 	refused[string](t, map[string]string{
@@ -150,6 +150,31 @@ func TestListsAndTexts(t *testing.T) {
 		"a\x00b": "holds a line end or another control character",
 		"a\x7fb": "holds a line end or another control character",
 	})
+}
+
+// TestLineEndsOfWindows has what is left of them where a file of Windows goes into a
+// variable: a shell that reads it takes off the last line feed alone.
+func TestLineEndsOfWindows(t *testing.T) {
+	t.Parallel()
+	const certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"
+	windows := strings.ReplaceAll(certificate, "\n", "\r\n")
+	valid(t, map[string]env.Text{
+		windows: certificate, windows + "\r": certificate, windows + "\r\n": certificate + "\n", certificate + "\r": certificate,
+	})
+	valid(t, map[string]env.Lines{"one\r\ntwo\r": {"one", "two"}})
+	valid(t, map[string]env.Host{"web.example.org\r": "web.example.org"})
+	valid(t, map[string]env.Port{"22\r": 22})
+	valid(t, map[string]env.Duration{"30s\r": env.Duration(30 * time.Second)})
+	valid(t, map[string]env.Bool{"true\r": true})
+	valid(t, map[string]env.Path{"/a\r": "/a"})
+	valid(t, map[string]env.Names{"a,b\r": {"a", "b"}})
+	valid(t, map[string]env.URL{"https://example.org/\r": "https://example.org/"})
+	valid(t, map[string]string{"plain\r": "plain"})
+
+	const within = "holds a carriage return within its text"
+	refused[env.Text](t, map[string]string{"one\rtwo": within, "one\r\r\ntwo": within})
+	refused[env.Lines](t, map[string]string{"one\rtwo": within})
+	refused[string](t, map[string]string{"one\rtwo": within})
 }
 
 func TestBool(t *testing.T) {

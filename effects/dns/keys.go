@@ -10,7 +10,7 @@ import (
 
 // Keys are the coordinates of zones, whoever serves them.
 type Keys struct {
-	Domain env.Host `env:"DNS_DOMAIN,required" desc:"domain that the machines of the group live under, without a dot at its end"`
+	Domain env.Domain `env:"DNS_DOMAIN,required" desc:"domain that the machines of the group live under"`
 }
 
 // MachineKeys are what the zones say about a machine beside its addresses.
@@ -80,4 +80,10 @@ func (a *Allowances) Valid() string {
 
 // zoneKey is a zone's name as coordinates may write it, in the form in which
 // zones are called here.
-func zoneKey(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) + "." }
+func zoneKey(name string) string {
+	name = strings.ToLower(strings.TrimSuffix(name, ".")) + "."
+	if whole, err := wholeName(name); err == nil {
+		return whole
+	}
+	return name // which no zone has
+}

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"golang.org/x/net/idna"
+	"fediversity.eu/slipway/internal/idn"
 )
 
 // Limits of RFC 1035: of a label in bytes, and of a name as it is written with
@@ -53,9 +53,9 @@ func targetName(name, origin string) (string, error) {
 // wholeName checks a name that ends in a dot, and gives it in the form in which
 // names are compared: lower case, with other alphabets as RFC 5890 has them.
 func wholeName(name string) (string, error) {
-	plain, err := ascii(strings.TrimSuffix(name, "."))
+	plain, err := idn.ASCII(strings.TrimSuffix(name, "."))
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%q: %w", name, err)
 	}
 	if len(plain)+1 > longestName {
 		return "", fmt.Errorf("%q is longer than the %d characters of a name", name, longestName-1)
@@ -72,23 +72,6 @@ func wholeName(name string) (string, error) {
 		}
 	}
 	return plain + ".", nil
-}
-
-// ascii writes the labels of other alphabets in ASCII, and leaves the others
-// alone: IDNA knows no underscores and no asterisk.
-func ascii(name string) (string, error) {
-	labels := strings.Split(name, ".")
-	for i, part := range labels {
-		labels[i] = strings.ToLower(part)
-		if strings.ContainsFunc(part, func(r rune) bool { return r >= 0x80 }) {
-			converted, err := idna.Lookup.ToASCII(part)
-			if err != nil {
-				return "", fmt.Errorf("%q has the label %q, which is no international one: %w", name, part, err)
-			}
-			labels[i] = converted
-		}
-	}
-	return strings.Join(labels, "."), nil
 }
 
 // within tells whether a whole name is that of a zone or below it.

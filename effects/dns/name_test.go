@@ -25,6 +25,11 @@ func TestNames(t *testing.T) {
 		{"an asterisk elsewhere", ownerName, "a.*", "", `has the label "*"`},
 		{"half an asterisk", ownerName, "*a", "", `has the label "*a"`},
 		{"another alphabet", ownerName, "Bücher", "xn--bcher-kva.example.org.", ""},
+		{"a symbol", ownerName, "☃", "", `"☃.example.org.": the label "☃" is no international one`},
+		{"a symbol in ASCII", ownerName, "xn--n3h", "", `the label "xn--n3h" is no international one`},
+		{"a target of a symbol", targetName, "xn--n3h.example.net.", "", `the label "xn--n3h" is no international one`},
+		{"a zone of a symbol", zoneName, "☃.example", "", `the label "☃" is no international one`},
+		{"a zone of another alphabet", zoneName, "bücher.example", "xn--bcher-kva.example.", ""},
 		{"a blank", ownerName, "a b", "", `has the label "a b"`},
 		{"a hyphen in front", ownerName, "-a", "", `has the label "-a"`},
 		{"a slash outside of reverse zones", ownerName, "0/25", "", `has the label "0/25"`},
@@ -58,6 +63,15 @@ func TestNames(t *testing.T) {
 			assert.NilError(t, err)
 			assert.Equal(t, got, c.want)
 		})
+	}
+}
+
+func TestZonesInCoordinates(t *testing.T) {
+	for name, want := range map[string]string{
+		"example.org": "example.org.", "Example.org.": "example.org.", "bücher.example": "xn--bcher-kva.example.",
+		"XN--bcher-kva.example.": "xn--bcher-kva.example.", "2.0.192.in-addr.arpa": "2.0.192.in-addr.arpa.", "☃": "☃.",
+	} {
+		assert.Equal(t, zoneKey(name), want)
 	}
 }
 

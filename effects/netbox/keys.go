@@ -18,11 +18,11 @@ type Keys struct {
 // InventoryKeys are the coordinates of what a NetBox is to hold: what only the
 // caller knows, and what is called otherwise in this NetBox than the group has it.
 type InventoryKeys struct {
-	Domain  env.Host `env:"DNS_DOMAIN,required" desc:"domain that the machines of the group live under, without a dot at its end"`
-	Tenant  string   `env:"NETBOX_TENANT" desc:"tenant in NetBox, instead of the group's"`
-	Site    string   `env:"NETBOX_SITE" desc:"site in NetBox, instead of the group's"`
-	Cluster string   `env:"NETBOX_CLUSTER" desc:"cluster in NetBox, instead of the group's"`
-	Prune   env.Bool `env:"NETBOX_PRUNE,default=false" desc:"whether what bears the tag is deleted when it hangs on no machine of the group any more, such as a machine that left the group"`
+	Domain  env.Domain `env:"DNS_DOMAIN,required" desc:"domain that the machines of the group live under"`
+	Tenant  string     `env:"NETBOX_TENANT" desc:"tenant in NetBox, instead of the group's"`
+	Site    string     `env:"NETBOX_SITE" desc:"site in NetBox, instead of the group's"`
+	Cluster string     `env:"NETBOX_CLUSTER" desc:"cluster in NetBox, instead of the group's"`
+	Prune   env.Bool   `env:"NETBOX_PRUNE,default=false" desc:"whether what bears the tag is deleted when it hangs on no machine of the group any more, such as a machine that left the group"`
 }
 
 // tag is the name of the tag that marks what belongs to a group's deployment.

@@ -10,7 +10,7 @@ import (
 
 // DomainKeys are the coordinates of a delegation that names no domain.
 type DomainKeys struct {
-	Domain env.Host `env:"DNS_DOMAIN,required" desc:"domain that the machines of the group live under, without a dot at its end"`
+	Domain env.Domain `env:"DNS_DOMAIN,required" desc:"domain that the machines of the group live under"`
 }
 
 // RegistrarKeys are the coordinates of a delegation that names no registrar.

@@ -21,15 +21,15 @@ type HostingKeys struct {
 // NixpkgsKeys are the further coordinates of a system that is built from a
 // nixpkgs of the caller's.
 type NixpkgsKeys struct {
-	Nixpkgs env.Path `env:"NIXPKGS,required" desc:"nixpkgs to build from: a directory, best a path in the Nix store"`
-	Domain  env.Host `env:"DNS_DOMAIN,required" desc:"domain that the machines of the group live under, without a dot at its end"`
+	Nixpkgs env.Path   `env:"NIXPKGS,required" desc:"nixpkgs to build from: a directory, best a path in the Nix store"`
+	Domain  env.Domain `env:"DNS_DOMAIN,required" desc:"domain that the machines of the group live under"`
 }
 
 // LocalKeys are the further coordinates of a system for a machine that Slipway
 // boots itself, which need nothing from the caller.
 type LocalKeys struct {
-	Nixpkgs env.Path `env:"NIXPKGS" desc:"nixpkgs to build from; empty means the small stand-in that is baked in"`
-	Domain  env.Host `env:"DNS_DOMAIN,default=localhost" desc:"domain that the machines of the group live under, without a dot at its end"`
+	Nixpkgs env.Path   `env:"NIXPKGS" desc:"nixpkgs to build from; empty means the small stand-in that is baked in"`
+	Domain  env.Domain `env:"DNS_DOMAIN,default=localhost" desc:"domain that the machines of the group live under"`
 }
 
 // Coordinates is the argument of an evaluation: modules see it as coordinates.

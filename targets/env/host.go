@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"fediversity.eu/slipway/internal/idn"
 )
 
 // Host names a machine on a network: a host name or an IP address. An IPv6
@@ -34,6 +36,17 @@ func (h *Host) EnvDecode(value string) error {
 		*h = Host(bare)
 		return nil
 	}
+	if err := hostName(value); err != nil {
+		return err
+	}
+	*h = Host(value)
+	return nil
+}
+
+var errNoName = errors.New("is neither a host name nor an address")
+
+// hostName says what is wrong with a host name, which may end in a dot.
+func hostName(value string) error {
 	switch {
 	case strings.Contains(value, "@"):
 		return errors.New("holds a user, who does not belong to the host")
@@ -41,22 +54,44 @@ func (h *Host) EnvDecode(value string) error {
 		return errors.New("holds a colon but is no IPv6 address; a port does not belong to the host")
 	case len(value) > 253:
 		return errors.New("is longer than a host name")
+	case !idn.IsASCII(value):
+		if plain, err := idn.ASCII(value); err == nil && hostName(plain) == nil {
+			return errors.New("has letters that are not of ASCII; write it as DNS has it: " + plain)
+		}
 	}
 	labels := strings.Split(strings.TrimSuffix(value, "."), ".")
 	for _, label := range labels {
 		if !hostLabel.MatchString(label) {
-			return errors.New("is neither a host name nor an address")
+			return errNoName
 		}
 	}
 	if allDigits.MatchString(labels[len(labels)-1]) {
 		return errors.New("is not an IPv4 address, and no host name ends in a number")
 	}
-	*h = Host(value)
 	return nil
 }
 
 // Valid says what EnvDecode accepts.
 func (h *Host) Valid() string { return "host name, IPv4 or IPv6 address" }
+
+// Domain is the name of a domain, without a dot at its end.
+type Domain string
+
+// EnvDecode takes a name with a dot at its end or none.
+func (d *Domain) EnvDecode(value string) error {
+	if _, err := netip.ParseAddr(strings.Trim(value, "[]")); err == nil {
+		return errors.New("is an address, and no domain")
+	}
+	*d = Domain(strings.TrimSuffix(value, "."))
+	err := hostName(value)
+	if errors.Is(err, errNoName) {
+		return errors.New("is not the name of a domain")
+	}
+	return err
+}
+
+// Valid says what EnvDecode accepts.
+func (d *Domain) Valid() string { return "name of a domain" }
 
 // URL is the address of an HTTP service, without user and password: these are
 // keys of their own, or they would be shown with the address.

@@ -72,7 +72,10 @@ func TestHost(t *testing.T) {
 		"web-":                    neither,
 		"a..b":                    neither,
 		".":                       neither,
-		"bücher.example":          neither,
+		"bücher.example":          "has letters that are not of ASCII; write it as DNS has it: xn--bcher-kva.example",
+		"Web.BÜCHER.example.":     "has letters that are not of ASCII; write it as DNS has it: web.xn--bcher-kva.example.",
+		"☃.example":               neither,
+		"bü cher.example":         neither,
 		"web\n":                   neither,
 		"web/x":                   neither,
 		strings.Repeat("a", 64):   neither,
@@ -87,6 +90,20 @@ func TestHost(t *testing.T) {
 		"256.0.2.7":               "is not an IPv4 address, and no host name ends in a number",
 		"192.0.2.07":              "is not an IPv4 address, and no host name ends in a number",
 		"2130706433":              "is not an IPv4 address, and no host name ends in a number",
+	})
+}
+
+func TestDomain(t *testing.T) {
+	t.Parallel()
+	valid(t, map[string]env.Domain{
+		"example.org": "example.org", "example.org.": "example.org", "localhost": "localhost", "xn--mnchen-3ya.example.": "xn--mnchen-3ya.example",
+	})
+	const neither = "is not the name of a domain"
+	const hint = "has letters that are not of ASCII; write it as DNS has it: xn--mnchen-3ya.example"
+	refused[env.Domain](t, map[string]string{
+		"example.org..": neither, ".": neither, "a..b": neither,
+		"192.0.2.7": "is an address, and no domain", "[2001:db8::1]": "is an address, and no domain",
+		"münchen.example": hint, "mu\u0308nchen.example": hint, "☃": neither,
 	})
 }
 

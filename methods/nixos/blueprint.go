@@ -113,6 +113,7 @@ func (b *Blueprint) Build(ctx context.Context, run *task.Run) (Built, error) {
 	if err != nil {
 		return Built{}, err
 	}
+	system.warnOfFacts(run.Log)
 	done := run.Record.Time("evaluate")
 	evaluation, err := tool.Evaluate(ctx, system, cache)
 	done()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -50,12 +51,11 @@ func NewCoordinates(group groups.Group, machine groups.Machine, domain, hosting 
 	if hosting == "" {
 		return c, nil
 	}
-	text := []byte(hosting)
-	where := "inline"
-	if !strings.HasPrefix(strings.TrimSpace(hosting), "{") {
+	text, where := []byte(hosting), "inline"
+	if !looksLikeJSON(hosting) {
 		var err error
 		if text, err = os.ReadFile(hosting); err != nil {
-			return c, badHosting(hosting, err)
+			return c, unreadHosting(hosting, err)
 		}
 		where = hosting
 	}
@@ -79,9 +79,32 @@ func NewCoordinates(group groups.Group, machine groups.Machine, domain, hosting 
 	return c, nil
 }
 
+// looksLikeJSON reports whether a value was meant as JSON, right or not, and not as
+// the path of a file.
+func looksLikeJSON(value string) bool {
+	start := strings.TrimSpace(value)
+	return start == "" || strings.ContainsRune(`{["`, rune(start[0]))
+}
+
 func badHosting(where string, err error) error {
+	return hostingFault(where, fmt.Errorf("not a JSON object: %w", err))
+}
+
+// unreadHosting says why the file that a value names could not be read.
+func unreadHosting(path string, err error) error {
+	why := fmt.Errorf("can't be read: %w", err)
+	if errors.Is(err, fs.ErrNotExist) {
+		why = errors.New(`there is no such file, and JSON would begin with "{"`)
+		if strings.HasPrefix(path, "~") {
+			why = errors.New("starts with ~, which only a shell expands")
+		}
+	}
+	return hostingFault(path, why)
+}
+
+func hostingFault(where string, why error) error {
 	return &report.Fault{
-		Code: report.Usage, What: "read HOSTING_CONFIG", Where: where, Why: fmt.Errorf("not a JSON object: %w", err),
+		Code: report.Usage, What: "read HOSTING_CONFIG", Where: where, Why: why,
 		Hint: `give a JSON object such as {"provider":"example"}, or the path of a file that holds one`,
 	}
 }

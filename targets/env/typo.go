@@ -56,6 +56,12 @@ func (e Environment) Typos(declared []Key, owners []string) []Typo {
 	return typos
 }
 
+// Near returns the one of names that name is nearly called like, as [Environment.Typos]
+// has it; "" where it is one of them or near to none.
+func Near(name string, names []string) string {
+	return nearest(name, slices.Sorted(slices.Values(names)), nil)
+}
+
 // nearest returns the one of names, which are sorted, that is nearest to variable,
 // plain or behind one of prefixes; "" where variable is right or near to none.
 func nearest(variable string, names []string, prefixes map[string]bool) string {

@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -75,14 +76,19 @@ func (d dialer) attempt(parent context.Context, algorithms []string, check ssh.H
 	doing.Store(connecting)
 	ctx, cancel := context.WithTimeout(parent, d.timeout)
 	defer cancel()
-	started := time.Now()
+	started, heardOf := time.Now(), &greeting{}
 	fail := func(classed func(error) error, err error) error {
 		switch {
 		case parent.Err() != nil:
 			return &Error{Op: "reach", Host: d.stop.where, Err: context.Cause(parent)}
+		case heardOf.stranger() != nil:
+			return strangerAt(d.stop.where, heardOf.stranger())
 		case ctx.Err() != nil:
-			err = &lateError{limit: d.timeout, doing: doing.Load().(string)}
-			return networkError(d.stop.where, d.timeout, err)
+			late := networkError(d.stop.where, d.timeout, &lateError{limit: d.timeout, doing: doing.Load().(string)})
+			if doing.Load() == shakingHands && heardOf.silent() {
+				late.Hint = "something accepts the connection and says nothing: is this the port of sshd? A machine that is too busy to answer does the same"
+			}
+			return late
 		}
 		return classed(err)
 	}
@@ -91,7 +97,7 @@ func (d dialer) attempt(parent context.Context, algorithms []string, check ssh.H
 	if err != nil {
 		return nil, fail(func(err error) error { return networkError(d.stop.where, time.Since(started), err) }, err)
 	}
-	transport := &heard{Conn: conn, made: time.Now()}
+	transport := &heard{Conn: greeted{conn, heardOf}, made: time.Now()}
 	doing.Store(shakingHands)
 	// Neither the handshake nor an agent's signature knows a context.
 	release := context.AfterFunc(ctx, func() {
@@ -120,7 +126,7 @@ func (d dialer) attempt(parent context.Context, algorithms []string, check ssh.H
 	}
 	if err != nil {
 		_ = transport.Close()
-		return nil, fail(func(err error) error { return d.handshakeError(doing.Load().(string), err) }, err)
+		return nil, fail(func(err error) error { return d.handshakeError(doing.Load().(string), heardOf.silent(), err) }, err)
 	}
 	return &link{user: d.stop.User, where: d.stop.where, transport: transport, client: ssh.NewClient(c, channels, requests)}, nil
 }
@@ -134,7 +140,7 @@ func (d dialer) connect(ctx context.Context) (net.Conn, error) {
 }
 
 // handshakeError classes what went wrong once there was a connection.
-func (d dialer) handshakeError(doing string, err error) error {
+func (d dialer) handshakeError(doing string, silent bool, err error) error {
 	if known, ok := errors.AsType[*Error](err); ok { // from the host key check
 		known.Host = d.stop.where
 		return known
@@ -146,6 +152,10 @@ func (d dialer) handshakeError(doing string, err error) error {
 	tooMany := strings.Contains(text, "disconnect, reason 2") || strings.Contains(text, "disconnect, reason 14")
 	if doing == authenticating && (tooMany || strings.Contains(text, "unable to authenticate")) {
 		e.Class, e.Err, e.Hint = Unauthenticated, d.login.refused(d.stop.User, err), d.login.hint(d.stop.User, tooMany)
+	}
+	if silent {
+		e.Err = fmt.Errorf("it closed the connection before it said anything: %w", err)
+		e.Hint = "an sshd with too many logins under way (MaxStartups), or that lets nobody in from here, does so; is the port right?"
 	}
 	return e
 }

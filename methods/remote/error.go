@@ -124,6 +124,14 @@ func networkError(where string, waited time.Duration, err error) *Error {
 	return e
 }
 
+// strangerAt is a port at which something else than an SSH server speaks.
+func strangerAt(where string, err error) *Error {
+	return &Error{
+		Class: HandshakeFailed, Op: "reach", Host: where, Err: err,
+		Hint: "another service listens there: is the port right?",
+	}
+}
+
 // refusedError is a port at which nothing listens. The system's own text would say
 // again that the connection was refused.
 type refusedError struct{ err error }

@@ -134,7 +134,7 @@ func TestNetworkVerdicts(t *testing.T) {
 		"no such name":     {"not..a.name", 22, Unresolved, "name not resolved: "},
 		"port closed":      {"127.0.0.1", port(closed), ConnectionRefused, "connection refused: "},
 		"hangs":            {"127.0.0.1", port(mute), Unreachable, "no answer after 200ms, while waiting for the ssh handshake (the port is open)"},
-		"another protocol": {"127.0.0.1", port(chatty), HandshakeFailed, "handshake failed"},
+		"another protocol": {"127.0.0.1", port(chatty), HandshakeFailed, `answers with "HTTP/1.1 400 Bad Request", which is no ssh`},
 	}
 	for what, test := range cases {
 		t.Run(what, func(t *testing.T) {

@@ -51,6 +51,10 @@ type destination struct {
 	generation int // 0 means a new one
 }
 
+// sessionsAtOnce is how many sessions a change has open on one connection: the lock,
+// what listens to the machine's units, a step or a look, and what ends one that hangs.
+const sessionsAtOnce = 4
+
 // adopt makes a connection the one that is used from now on.
 func (c *change) adopt(conn *remote.Conn) {
 	if conn != nil && conn != c.conn {
@@ -77,6 +81,9 @@ func (c *change) begin(ctx context.Context) error {
 	}
 	c.reached = reached
 	c.adopt(conn)
+	if err := conn.Need(ctx, sessionsAtOnce); err != nil {
+		return err
+	}
 	if c.lease, err = nixos.Lock(ctx, conn, c.Program); err != nil {
 		// What can't be locked may be no NixOS at all, which says more.
 		if _, refused := c.reach.inspect(ctx, conn, c.Run); report.CodeOf(refused) == report.Refused {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -117,6 +118,58 @@ func TestMaxSessions(t *testing.T) {
 	class, hint := classOf(t, err)
 	assert.Equal(t, class, SessionRefused)
 	assert.Assert(t, cmp.Contains(hint, "MaxSessions"))
+}
+
+// TestNeededSessions has servers that allow too few sessions, and the least and the usual
+// number of those that allow enough.
+func TestNeededSessions(t *testing.T) {
+	t.Parallel()
+	const needed = 4
+	for allowed := range 11 {
+		if allowed > needed && allowed < 10 {
+			continue
+		}
+		t.Run(strconv.Itoa(allowed), func(t *testing.T) {
+			t.Parallel()
+			c := startSSHD(t, "127.0.0.1", "MaxSessions "+strconv.Itoa(allowed)).dial(t, "root")
+			err := c.Need(t.Context(), needed)
+			if allowed < needed {
+				class, hint := classOf(t, err)
+				assert.Equal(t, class, SessionRefused)
+				assert.ErrorContains(t, err, fmt.Sprintf("the server allows %d at once over one connection, and 4 are needed", allowed))
+				assert.Assert(t, cmp.Contains(hint, "set MaxSessions to 4 or more in its sshd_config"))
+				return
+			}
+			assert.NilError(t, err)
+			// All of them are free again, and can be had at once.
+			together, all := make(chan struct{}), make(chan error, needed)
+			var begun sync.WaitGroup
+			begun.Add(needed)
+			for range needed {
+				reader, writer := io.Pipe()
+				go func() {
+					all <- c.Run(t.Context(), Command{Script: "echo here; read -r x; exit 0", Stdin: reader, Stdout: &notify{done: begun.Done}})
+				}()
+				go func() { <-together; _ = writer.Close() }()
+			}
+			begun.Wait()
+			close(together)
+			for range needed {
+				assert.NilError(t, <-all)
+			}
+		})
+	}
+}
+
+// notify calls done at the first write.
+type notify struct {
+	once sync.Once
+	done func()
+}
+
+func (n *notify) Write(p []byte) (int, error) {
+	n.once.Do(n.done)
+	return len(p), nil
 }
 
 func TestAgent(t *testing.T) {

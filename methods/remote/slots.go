@@ -52,6 +52,13 @@ func (s *slots) refuse() (others int, used bool) {
 	return s.taken, s.used
 }
 
+// linger notes that sessions have ended whose places the server may not have freed.
+func (s *slots) linger() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used = true
+}
+
 func (s *slots) wake() {
 	close(s.freed)
 	s.freed = make(chan struct{})
@@ -86,21 +93,84 @@ func (c *Conn) session(ctx context.Context) (*ssh.Session, error) {
 			refusals++
 			freed, again = nil, time.After(lingers)
 		case others == 0:
-			return nil, &Error{
-				Class: SessionRefused, Op: "open session on", Host: c.String(),
-				Err:  fmt.Errorf("session refused: %w", err),
-				Hint: "the server allows none at all over this connection: see MaxSessions in its sshd_config",
-			}
+			return nil, c.sessionsRefused(fmt.Errorf("session refused: %w", err), "none at all")
+		case used && refusals < lingersMost:
+			refusals++
+			again = time.After(lingers)
 		}
 		select {
 		case <-freed:
 		case <-again:
+		case <-time.After(placeLimit):
+			return nil, c.sessionsRefused(
+				fmt.Errorf("session refused: none of the %d now open ended for %s: %w", others, placeLimit, err), fmt.Sprintf("no more than %d", others))
 		case <-ctx.Done():
 			return nil, fmt.Errorf("open session on %s: the server allows no more than the %d now open (MaxSessions): %w",
 				c, others, context.Cause(ctx))
 		case <-c.ended:
 		}
 	}
+}
+
+// placeLimit is how long a session waits for a place while no other one ends. What
+// takes longer than that keeps its place for good.
+const placeLimit = 2 * time.Minute
+
+// sessionsRefused is a server that allows too few sessions.
+func (c *Conn) sessionsRefused(err error, allowed string) *Error {
+	return &Error{
+		Class: SessionRefused, Op: "open session on", Host: c.String(), Err: err,
+		Hint: "the server allows " + allowed + " over one connection: see MaxSessions in its sshd_config",
+	}
+}
+
+// Need makes sure that the server lets so many sessions be open at once, by opening
+// them: it is far better to know before anything is changed than to wait for a place
+// in the middle of it. No other session of ours may be open meanwhile.
+func (c *Conn) Need(ctx context.Context, sessions int) error {
+	opened, err := c.openSessions(ctx, sessions)
+	for _, session := range opened {
+		_ = session.Close()
+	}
+	c.sessions.linger()
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("open %d sessions on %s: %w", sessions, c, context.Cause(ctx))
+	case !errors.As(err, new(*ssh.OpenChannelError)):
+		return c.contact("open session on", err)
+	}
+	return &Error{
+		Class: SessionRefused, Op: "open sessions on", Host: c.String(),
+		Err: fmt.Errorf("session refused: the server allows %d at once over one connection, and %d are needed", len(opened), sessions),
+		Hint: fmt.Sprintf("set MaxSessions to %d or more in its sshd_config (services.openssh.settings.MaxSessions on NixOS; OpenSSH's default is 10)",
+			sessions),
+	}
+}
+
+// openSessions opens so many sessions, and gives those that the server allowed.
+func (c *Conn) openSessions(ctx context.Context, count int) (opened []*ssh.Session, refused error) {
+	type result struct {
+		session *ssh.Session
+		err     error
+	}
+	results := make(chan result, count)
+	for range count { // side by side: on a slow link, each costs a round trip
+		go func() {
+			session, err := c.newSession(ctx)
+			results <- result{session, err}
+		}()
+	}
+	for range count {
+		r := <-results
+		if r.err != nil {
+			refused = r.err
+			continue
+		}
+		opened = append(opened, r.session)
+	}
+	return opened, refused
 }
 
 // newSession is the library's, but ends with the context.

@@ -139,6 +139,7 @@ type stream struct {
 	part   []byte
 	skip   bool // the rest of a line that was too long
 	plan   Plan
+	drifts []drift
 	faults []error
 }
 
@@ -189,7 +190,9 @@ func (s *stream) take(line []byte) {
 		s.plan.Add, s.plan.Change, s.plan.Remove, s.plan.Import = m.Changes.Add, m.Changes.Change, m.Changes.Remove, m.Changes.Import
 	case "diagnostic":
 		s.diagnose(m.Diagnostic)
-	case "apply_start", "apply_complete", "apply_errored", "apply_progress", "provision_progress", "resource_drift":
+	case "resource_drift":
+		s.drifts = append(s.drifts, drift{m.Change.Resource.Address, m.Change.Action, m.Message})
+	case "apply_start", "apply_complete", "apply_errored", "apply_progress", "provision_progress":
 		s.log.Infof("%s", m.Message)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-exec/tfexec"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	framework "github.com/hashicorp/terraform-plugin-framework/provider"
@@ -44,8 +45,9 @@ func (files) Resources(context.Context) []func() resource.Resource {
 type file struct{}
 
 type fileModel struct {
-	ID   types.String `tfsdk:"id"`
-	Text types.String `tfsdk:"text"`
+	ID    types.String `tfsdk:"id"`
+	Text  types.String `tfsdk:"text"`
+	Notes types.List   `tfsdk:"notes"` // none when it is written, and read back empty
 }
 
 func (file) Metadata(_ context.Context, _ resource.MetadataRequest, r *resource.MetadataResponse) {
@@ -54,14 +56,16 @@ func (file) Metadata(_ context.Context, _ resource.MetadataRequest, r *resource.
 
 func (file) Schema(_ context.Context, _ resource.SchemaRequest, r *resource.SchemaResponse) {
 	r.Schema = schema.Schema{Attributes: map[string]schema.Attribute{
-		"id":   schema.StringAttribute{Required: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()}},
-		"text": schema.StringAttribute{Required: true},
+		"id":    schema.StringAttribute{Required: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()}},
+		"text":  schema.StringAttribute{Required: true},
+		"notes": schema.ListAttribute{Computed: true, ElementType: types.StringType},
 	}}
 }
 
 func (file) Create(ctx context.Context, q resource.CreateRequest, r *resource.CreateResponse) {
 	var m fileModel
 	r.Diagnostics.Append(q.Plan.Get(ctx, &m)...)
+	m.Notes = types.ListNull(types.StringType)
 	r.Diagnostics.Append(r.State.Set(ctx, m)...)
 	if err := os.WriteFile(m.ID.ValueString(), []byte(m.Text.ValueString()), 0o600); err != nil {
 		r.Diagnostics.AddError("write", err.Error())
@@ -71,6 +75,7 @@ func (file) Create(ctx context.Context, q resource.CreateRequest, r *resource.Cr
 func (file) Update(ctx context.Context, q resource.UpdateRequest, r *resource.UpdateResponse) {
 	var m fileModel
 	r.Diagnostics.Append(q.Plan.Get(ctx, &m)...)
+	m.Notes = types.ListNull(types.StringType)
 	r.Diagnostics.Append(r.State.Set(ctx, m)...)
 	if err := os.WriteFile(m.ID.ValueString(), []byte(m.Text.ValueString()), 0o600); err != nil {
 		r.Diagnostics.AddError("write", err.Error())
@@ -85,7 +90,7 @@ func (file) Read(ctx context.Context, q resource.ReadRequest, r *resource.ReadRe
 		r.State.RemoveResource(ctx)
 		return
 	}
-	m.Text = types.StringValue(string(text))
+	m.Text, m.Notes = types.StringValue(string(text)), types.ListValueMust(types.StringType, []attr.Value{})
 	r.Diagnostics.Append(r.State.Set(ctx, m)...)
 }
 

@@ -343,6 +343,9 @@ func (w *workshop) plan(ctx context.Context, opts ...tfexec.PlanOption) (Plan, e
 	}, func() error { _, err := s.result(); return err })
 	p, _ := s.result()
 	p.Changed = changed
+	for _, d := range w.drifted(ctx, s.drifts, err) {
+		s.log.Infof("%s", d.message)
+	}
 	return p, err
 }
 

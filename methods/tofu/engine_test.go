@@ -195,7 +195,7 @@ func TestEveryVerb(t *testing.T) {
 		result, err := b.engine(Keys{}).Plan(ctx, objects(3))
 		assert.NilError(t, err)
 		assert.Equal(t, result.Plan.Add, 1)
-		assert.DeepEqual(t, result.Plan.Changes, []Change{{"terraform_data.thing[2]", "terraform_data", "create", ""}})
+		assert.DeepEqual(t, result.Plan.Changes, []Change{{"terraform_data.thing[2]", "terraform_data", "create", "", false}})
 		assert.Assert(t, len(result.Plan.Text) > 0)
 	})
 	assert.Equal(t, b.State(), before, "none of these writes")

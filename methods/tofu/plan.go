@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -21,8 +22,12 @@ type Plan struct {
 }
 
 // Change is one object that would change. Reason is why it would be made anew, in
-// OpenTofu's words: "cannot_update", "tainted", "requested".
-type Change struct{ Address, Type, Action, Reason string }
+// OpenTofu's words: "cannot_update", "tainted", "requested". Imported is one that is
+// there and that no state had.
+type Change struct {
+	Address, Type, Action, Reason string
+	Imported                      bool
+}
 
 // String is the counts.
 func (p Plan) String() string {
@@ -59,22 +64,38 @@ func (p *Plan) forgets(u undeclared) {
 // made is no such thing.
 func (p Plan) spares(stays func(kind string) bool) error {
 	var lost []error
+	var hints []string
 	for _, c := range p.Changes {
-		if c.Reason != "cannot_update" || stays == nil || !stays(c.Type) {
-			continue
-		}
-		switch c.Action {
-		case "replace":
-			lost = append(lost, fmt.Errorf("%s would be removed and made anew, without what it holds", c.Address))
-		case "noop": // OpenTofu 1.12's word for forgetting it, and making another
-			lost = append(lost, fmt.Errorf("%s would be forgotten and made anew, without what it holds", c.Address))
+		if c.Reason == "cannot_update" && stays != nil && stays(c.Type) {
+			hint, why := c.loses()
+			lost = append(lost, why)
+			if !slices.Contains(hints, hint) {
+				hints = append(hints, hint)
+			}
 		}
 	}
 	if len(lost) == 0 {
 		return nil
 	}
-	return report.Refuse("apply the plan", errors.Join(lost...),
-		"what it is declared to be, or a variable that says where it is, has changed: set that back; or destroy it, and begin with STATE_PHASE=cold")
+	return report.Refuse("apply the plan", errors.Join(lost...), strings.Join(hints, "; "))
+}
+
+// loses says what would become of an object that can't be changed into what is declared,
+// and what to do. Where OpenTofu would forget it, and make another, it has no word for
+// that (1.12, ParseChangeAction), and says "noop", "import" or "move".
+func (c Change) loses() (hint string, why error) {
+	switch {
+	case c.Action == "replace":
+		why = fmt.Errorf("%s would be removed and made anew, without what it holds", c.Address)
+	case c.Imported:
+		why = fmt.Errorf("%s would be left as it is there, and made anew, without what it holds", c.Address)
+	default:
+		why = fmt.Errorf("%s would be forgotten and made anew, without what it holds", c.Address)
+	}
+	if c.Imported {
+		return "what is there by that name is not what is declared, and can't be changed into it: declare it as it is there, or remove it yourself", why
+	}
+	return "what it is declared to be, or a variable that says where it is, has changed: set that back; or destroy it, and begin with STATE_PHASE=cold", why
 }
 
 // message is a line of OpenTofu's JSON (its documentation, "Machine-Readable UI").
@@ -88,8 +109,9 @@ type message struct {
 			Address string `json:"addr"`
 			Type    string `json:"resource_type"`
 		} `json:"resource"`
-		Action string `json:"action"`
-		Reason string `json:"reason"`
+		Action    string    `json:"action"`
+		Reason    string    `json:"reason"`
+		Importing *struct{} `json:"importing"`
 	} `json:"change"`
 	Changes struct {
 		Add    int `json:"add"`
@@ -185,7 +207,8 @@ func (s *stream) take(line []byte) {
 	}
 	switch m.Type {
 	case "planned_change":
-		s.plan.Changes = append(s.plan.Changes, Change{m.Change.Resource.Address, m.Change.Resource.Type, m.Change.Action, m.Change.Reason})
+		c := m.Change
+		s.plan.Changes = append(s.plan.Changes, Change{c.Resource.Address, c.Resource.Type, c.Action, c.Reason, c.Importing != nil})
 	case "change_summary":
 		s.plan.Add, s.plan.Change, s.plan.Remove, s.plan.Import = m.Changes.Add, m.Changes.Change, m.Changes.Remove, m.Changes.Import
 	case "diagnostic":

@@ -76,6 +76,7 @@ func TestFaultyCoordinatesAreFoundAtOnce(t *testing.T) {
 	}{
 		{tofu.Apply, certificate, of},
 		{tofu.Output, certificate, of},
+		{tofu.PlanVerb, map[string]string{"DATABASE_PASSWORD": `with\a-backslash`, "TF_HTTP_CLIENT_CA_CERTIFICATE_PEM": "rubbish"}, []string{"DATABASE_PASSWORD", "TF_HTTP_CLIENT_CA_CERTIFICATE_PEM"}},
 		{tofu.Destroy, certificate, of},
 		{tofu.Import, map[string]string{"ADDRESS": "-x", "ID": "-y"}, []string{"ADDRESS", "ID"}},
 		{tofu.StateShow, map[string]string{"ADDRESS": "-x"}, []string{"ADDRESS"}},
@@ -86,9 +87,12 @@ func TestFaultyCoordinatesAreFoundAtOnce(t *testing.T) {
 				"SSH_HOST": "192.0.2.7", "SSH_HOST_KEY": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDswluWw3MQOwsEN3kLTBhvHPH+W7MvgXDQkphLw1orY", "SSH_AUTH_SOCK": "/nobody",
 				"CACHE_DIR": t.TempDir(), "DNS_DOMAIN": "example.org", "NIXPKGS": t.TempDir(), "TF_HTTP_ADDRESS": "http://127.0.0.1:1/web",
 				"TF_HTTP_LOCK_ADDRESS": "http://127.0.0.1:1/web/lock", "TF_HTTP_UNLOCK_ADDRESS": "http://127.0.0.1:1/web/lock",
+				"DATABASE_HOST": "192.0.2.8", "DATABASE_ADMIN_PASSWORD": "of-the-admin", "DATABASE_PASSWORD": "of-the-owner",
 			}
 			maps.Copy(given, c.given)
-			v := New(nil, nil).Task(deployment(groups.External{}), c.verb).(*verbTask)
+			d := deployment(groups.External{})
+			d.Machine.Database = &groups.Database{Name: "web"}
+			v := New(nil, nil).Task(d, c.verb).(*verbTask)
 			environment := env.Map(given)
 			assert.NilError(t, environment.Load(t.Context(), env.For{Machine: "web", Alone: true}, v.Coordinates()...))
 			err := v.Check(environment)

@@ -111,6 +111,7 @@ func (v *verbTask) Check(environment env.Environment) error {
 	if err := v.backend.Check(); err != nil {
 		faults = append(faults, &report.Fault{Code: report.Usage, What: "read the coordinates", Why: err})
 	}
+	faults = append(faults, v.inherent.Check(v.speaks()))
 	switch v.verb {
 	case tofu.StateShow:
 		faults = append(faults, tofu.Operand("ADDRESS", v.address.Address))

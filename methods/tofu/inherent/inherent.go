@@ -10,12 +10,16 @@ package inherent
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods/tofu"
 	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/report"
 )
 
 // The providers, in the versions that the configuration is written for. The first
@@ -35,7 +39,7 @@ type DatabaseKeys struct {
 	Secret   env.Secret `env:"DATABASE_ADMIN_PASSWORD,required" desc:"password of that role"`
 	TLS      string     `env:"DATABASE_TLS,default=verify-full" oneof:"verify-full,verify-ca,require,disable" desc:"how the server proves who it is, as PostgreSQL's sslmode"`
 	CA       env.Path   `env:"DATABASE_CA" desc:"certificate authorities of that server, in PEM, instead of this host's"`
-	Password env.Secret `env:"DATABASE_PASSWORD,required" scope:"machine" desc:"password of the database's owner, which the machine knows too"`
+	Password env.Secret `env:"DATABASE_PASSWORD,required" scope:"machine" desc:"password of the database's owner, which the machine knows too; without a backslash, and not the word null"`
 	Version  env.Count  `env:"DATABASE_PASSWORD_VERSION,default=1" scope:"machine" desc:"another number than in the last run sets the owner's password anew"`
 }
 
@@ -75,6 +79,33 @@ func (s *State) Coordinates(speaks bool) []any {
 		all = append(all, &s.mount)
 	}
 	return all
+}
+
+// Check refuses what the providers would not take as it is given.
+func (s *State) Check(speaks bool) error {
+	if !speaks || s.machine.Database == nil {
+		return nil
+	}
+	if why := s.database.unsettable(); why != nil {
+		return &report.Fault{
+			Code: report.Usage, What: "read the coordinates", Why: fmt.Errorf("DATABASE_PASSWORD: %w", why),
+			Hint: "choose another password for the database's owner: any text without a backslash but the word null",
+		}
+	}
+	return nil
+}
+
+// unsettable says why the owner could not log in by the password. The provider doubles
+// backslashes within a text in which PostgreSQL takes them as they are, and has its own
+// way with one word (cyrilgdn/postgresql 1.26.0, pqQuoteLiteral and resourcePostgreSQLRoleCreate).
+func (k DatabaseKeys) unsettable() error {
+	switch password := k.Password.Reveal(); {
+	case strings.Contains(password, `\`):
+		return errors.New("holds a backslash, and the provider " + postgresqlSource + " would set another password than this")
+	case strings.EqualFold(password, "null"):
+		return errors.New("is the word for none, and the provider " + postgresqlSource + " would set no password")
+	}
+	return nil
 }
 
 // Addresses are those of the resources that the machine needs.

@@ -12,6 +12,7 @@ import (
 	"fediversity.eu/slipway/groups"
 	"fediversity.eu/slipway/methods/tofu"
 	"fediversity.eu/slipway/targets/env"
+	"fediversity.eu/slipway/targets/report"
 )
 
 // full is a machine with both, and its coordinates.
@@ -104,4 +105,32 @@ func TestCoordinates(t *testing.T) {
 	assert.DeepEqual(t, names(false), []string{"TOFU_PROVIDER_MIRROR"})
 	assert.Assert(t, slices.Contains(names(true), "DATABASE_PASSWORD"))
 	assert.Assert(t, !slices.Contains(names(true), "VAULT_TOKEN"))
+}
+
+func TestPasswordsThatTheProviderDoesNotSetAreRefused(t *testing.T) {
+	for _, c := range []struct{ name, password, says string }{
+		{"a word", "of-the-owner", ""},
+		{"other signs", `o'w"n%e$r/ {}`, ""},
+		{"the word within", "nullify", ""},
+		{"a backslash", `of\the-owner`, "DATABASE_PASSWORD: holds a backslash"},
+		{"one at the end", `owner\`, "DATABASE_PASSWORD: holds a backslash"},
+		{"the word", "null", "DATABASE_PASSWORD: is the word for none"},
+		{"in any case", "NuLL", "DATABASE_PASSWORD: is the word for none"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := full(t)
+			s.database.Password = env.NewSecret(c.password)
+			assert.NilError(t, s.Check(false), "a verb that does not speak with the server has none")
+			err := s.Check(true)
+			if c.says == "" {
+				assert.NilError(t, err)
+				return
+			}
+			assert.ErrorContains(t, err, c.says)
+			assert.Equal(t, report.CodeOf(err), report.Usage)
+			assert.Assert(t, len(report.Hints(err)) > 0)
+			assert.Assert(t, c.says == "DATABASE_PASSWORD: is the word for none" || !strings.Contains(err.Error(), c.password))
+		})
+	}
+	assert.NilError(t, Of(groups.Machine{Name: "web", Mount: &groups.Mount{Path: "keys"}}).Check(true))
 }

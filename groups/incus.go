@@ -3,8 +3,10 @@ package groups
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 )
 
 // Instance is what a machine is where a method makes it on Incus. The zero value
@@ -26,6 +28,9 @@ func (i Instance) Check() error {
 	if i.CPU < 0 || i.MemoryMiB < 0 || i.DiskMiB < 0 {
 		faults = append(faults, errors.New("a limit is below 0"))
 	}
+	for _, name := range Unset(i.Config) {
+		faults = append(faults, fmt.Errorf("setting %q: empty, which Incus takes for none: leave it out", name))
+	}
 	names := map[string]bool{"root": true, "eth0": true}
 	for _, v := range i.Volumes {
 		switch {
@@ -42,8 +47,22 @@ func (i Instance) Check() error {
 		if d.Name == "" || d.Type == "" {
 			faults = append(faults, fmt.Errorf("device %q: no name or no type", d.Name))
 		}
+		for _, name := range Unset(d.Properties) {
+			faults = append(faults, fmt.Errorf("device %q: property %q is empty, which Incus takes for none: leave it out", d.Name, name))
+		}
 	}
 	return errors.Join(faults...)
+}
+
+// Unset are the names of settings that have no value, sorted.
+func Unset(settings map[string]string) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		if settings[name] == "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 var instanceName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)

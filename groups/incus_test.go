@@ -22,6 +22,8 @@ func TestFaultsOfAnInstance(t *testing.T) {
 		{"a volume nowhere", Instance{Volumes: []Volume{{Name: "a"}}}, "at no path"},
 		{"a disk with a path", Instance{VM: true, Volumes: []Volume{{Name: "a", Path: "/x"}}}, "mounts it itself"},
 		{"a device of no type", Instance{Devices: []Device{{Name: "gpu"}}}, `device "gpu"`},
+		{"a setting without a value", Instance{Config: map[string]string{"limits.cpu": ""}}, `setting "limits.cpu": empty`},
+		{"a property without a value", Instance{Devices: []Device{{Name: "gpu", Type: "gpu", Properties: map[string]string{"id": ""}}}}, `device "gpu": property "id" is empty`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.instance.Check()

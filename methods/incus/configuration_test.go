@@ -186,6 +186,21 @@ func TestFaultsOfCoordinates(t *testing.T) {
 	assert.ErrorContains(t, err, "nobody could log in")
 }
 
+func TestSettingsWithoutAValueAreRefusedTogether(t *testing.T) {
+	m := machineOf(groups.Instance{})
+	m.keys.Config, m.keys.Bridge = `{"boot.autostart":"","limits.cpu":"2","user.a":null}`, `{"ipv6.address":"","ipv4.nat":"false"}`
+	m.keys.Devices = `{"gpu":{"type":"gpu","id":""},"eth1":{"type":"nic","network":"","mtu":""}}`
+	_, err := m.plan()
+	assert.Equal(t, report.CodeOf(err), report.Usage)
+	for _, text := range []string{
+		"INCUS_CONFIG: boot.autostart is empty: ", "INCUS_CONFIG: user.a is empty: ", "INCUS_NETWORK_CONFIG: ipv6.address is empty: ",
+		"INCUS_DEVICES: mtu of eth1 is empty: ", "INCUS_DEVICES: network of eth1 is empty: ", "INCUS_DEVICES: id of gpu is empty: ",
+	} {
+		assert.Check(t, cmp.ErrorContains(err, text+emptySetting))
+	}
+	assert.Equal(t, strings.Count(err.Error(), " is empty"), 6)
+}
+
 func TestVerbsReadWhatTheyNeed(t *testing.T) {
 	m := machineOf(groups.Instance{})
 	for verb, want := range map[string]int{tofu.Apply: 2, tofu.Destroy: 2, tofu.Validate: 5, tofu.Show: 1, tofu.ForceUnlock: 0} {

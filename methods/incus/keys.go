@@ -129,14 +129,27 @@ func (m *machine) plan() (plan, error) {
 	if err := object(k.Config, &config); err != nil {
 		fault("INCUS_CONFIG: %w", err)
 	}
+	for _, name := range groups.Unset(config) {
+		fault("INCUS_CONFIG: %s is empty: %s", name, emptySetting)
+	}
 	maps.Copy(p.config, config)
 	p.config[mark] = m.name() // whatever else is said
 	if err := object(k.Bridge, &p.bridge); err != nil {
 		fault("INCUS_NETWORK_CONFIG: %w", err)
 	}
+	for _, name := range groups.Unset(p.bridge) {
+		fault("INCUS_NETWORK_CONFIG: %s is empty: %s", name, emptySetting)
+	}
 	devices := map[string]map[string]string{}
 	if err := object(k.Devices, &devices); err != nil {
 		fault("INCUS_DEVICES: %w", err)
+	}
+	for _, device := range slices.Sorted(maps.Keys(devices)) {
+		for _, name := range groups.Unset(devices[device]) {
+			if name != "type" {
+				fault("INCUS_DEVICES: %s of %s is empty: %s", name, device, emptySetting)
+			}
+		}
 	}
 	p.devices = m.devices(devices)
 	for _, d := range p.devices {
@@ -163,6 +176,10 @@ func (m *machine) plan() (plan, error) {
 	}
 	return p, nil
 }
+
+// emptySetting is what to do about one. Incus takes it for none, and the provider for a
+// setting that it made and that is gone: the machine would be made anew by every apply.
+const emptySetting = "Incus takes that for no setting at all; leave it out, or give what is to be instead, such as the default that Incus documents"
 
 // object reads a JSON object that may be absent.
 func object(text env.Text, into any) error {

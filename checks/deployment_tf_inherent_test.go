@@ -6,6 +6,7 @@ import (
 	"context"
 	"io/fs"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -166,6 +167,21 @@ func TestDeploymentTFInherent(t *testing.T) {
 	assert.Equal(t, missing.code, report.Usage)
 	assert.Assert(t, cmp.Contains(missing.stderr, "DATABASE_PASSWORD: missing"))
 	assert.Assert(t, cmp.Contains(missing.stderr, "VAULT_TOKEN: missing"))
+
+	mute := func() string {
+		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		assert.NilError(t, err)
+		t.Cleanup(func() { _ = listener.Close() })
+		return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+	}
+	silent := w.slipway(map[string]string{"STATE_PHASE": "cold", "DATABASE_PORT": mute(), "VAULT_ADDR": "http://127.0.0.1:" + mute()}, "operator-tf-web-apply")
+	assert.Equal(t, silent.code, report.Unknown)
+	for _, key := range []string{"DATABASE_HOST", "VAULT_ADDR"} {
+		assert.Assert(t, cmp.Contains(silent.stderr, key))
+	}
+	slashed := w.slipway(map[string]string{"DATABASE_PASSWORD": `of-the\owner`}, "operator-tf-web-apply")
+	assert.Equal(t, slashed.code, report.Usage)
+	assert.Assert(t, cmp.Contains(slashed.stderr, "DATABASE_PASSWORD: holds a backslash"))
 
 	plan := w.slipway(cold, "operator-tf-web-plan")
 	assert.Equal(t, plan.code, report.Healthy)

@@ -22,7 +22,7 @@ func (e *Engine) Import(ctx context.Context, d Deployment, address, id string) (
 
 // take imports one object.
 func (w *workshop) take(ctx context.Context, address, id string) error {
-	return w.run(ctx, "import", func(ctx context.Context) error { return w.tf.Import(ctx, address, id) }, nil)
+	return w.reached(ctx, w.run(ctx, "import", func(ctx context.Context) error { return w.tf.Import(ctx, address, id) }, nil))
 }
 
 // ForceUnlock gives back a lock that is held under id. It looks who holds it

@@ -2,6 +2,7 @@ package tofu
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -235,4 +236,73 @@ resource "files_file" "f" {
 	assert.NilError(t, err)
 	_, err = os.Stat(name)
 	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// TestAServerThatIsNotThere has OpenTofu fail in every verb that speaks with one, and in
+// its own words.
+func TestAServerThatIsNotThere(t *testing.T) {
+	const address = "example.org/slipway/files"
+	served, err := provider.Serve(t.Context(), address, providerserver.NewProtocol6(files{}))
+	assert.NilError(t, err)
+	defer served.Close()
+	b := newBench(t, fakestate.Strict)
+	asked := 0
+	d := func(dir, why string) Deployment {
+		return Deployment{
+			Name: "web", Providers: map[string]tfexec.ReattachConfig{address: served.Config},
+			Files: map[string][]byte{"main.tf": fmt.Appendf(nil, `
+terraform {
+  required_providers {
+    files = { source = %q }
+  }
+}
+resource "files_file" "f" {
+  id   = "%s/a"
+  text = "some"
+}
+resource "files_note" "n" {
+  id   = "%s/b"
+  text = "some"
+}`, address, dir, dir)},
+			Reach: func(context.Context) error {
+				asked++
+				if why == "" {
+					return nil
+				}
+				return errors.New(why)
+			},
+		}
+	}
+	dir := t.TempDir()
+	nowhere := filepath.Join(dir, "nowhere")
+	_, err = b.engine(Keys{Phase: cold}).Apply(t.Context(), d(nowhere, ""))
+	assert.Equal(t, report.CodeOf(err), report.Failed, "%v", err)
+	_, err = b.engine(Keys{Phase: cold}).Apply(t.Context(), d(nowhere, "the server is not there"))
+	assert.Equal(t, report.CodeOf(err), report.Unknown, "%v", err)
+	assert.ErrorContains(t, err, "the server is not there")
+	assert.ErrorContains(t, err, "no such file or directory", "what OpenTofu says is told too")
+	assert.Equal(t, asked, 2)
+	assert.Equal(t, b.Locked(), "")
+
+	_, err = b.engine(Keys{Phase: cold}).Apply(t.Context(), d(dir, "the server is not there"))
+	assert.NilError(t, err)
+	assert.Equal(t, asked, 2, "nobody is asked after what goes well")
+	broken := d(dir, "the server is not there")
+	broken.Files["main.tf"] = append(broken.Files["main.tf"], `
+output "x" { value = files_file.f.nothing }`...)
+	for verb, run := range map[string]func(*Engine) error{
+		"plan":    func(e *Engine) error { _, err := e.Plan(t.Context(), broken); return err },
+		"apply":   func(e *Engine) error { _, err := e.Apply(t.Context(), broken); return err },
+		"refresh": func(e *Engine) error { _, err := e.Refresh(t.Context(), broken); return err },
+		"destroy": func(e *Engine) error { _, err := e.Destroy(t.Context(), broken); return err },
+		"import": func(e *Engine) error {
+			_, err := e.Import(t.Context(), broken, "files_file.f", filepath.Join(dir, "a"))
+			return err
+		},
+	} {
+		err := run(b.engine(Keys{}))
+		assert.Check(t, report.CodeOf(err) == report.Unknown, "%s: %v", verb, err)
+	}
+	assert.Assert(t, b.engine(Keys{}).Validate(t.Context(), broken) != nil)
+	assert.Equal(t, asked, 7, "a verb that speaks with no server asks none")
 }

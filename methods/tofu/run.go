@@ -78,7 +78,7 @@ func (e *Engine) change(ctx context.Context, d Deployment, verb string, work fun
 	if settled == nil {
 		settled = errors.Join(r.attached, r.giveBack(ctx))
 	}
-	return r.result(), errors.Join(err, settled)
+	return r.result(), errors.Join(settled, err) // the first says how the run ends
 }
 
 // full adds what to do about a disk that is.

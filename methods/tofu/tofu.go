@@ -13,6 +13,7 @@
 package tofu
 
 import (
+	"context"
 	"time"
 
 	"github.com/hashicorp/terraform-exec/tfexec"
@@ -79,6 +80,9 @@ type Deployment struct {
 	// Core is the address of the object that makes a state this deployment's, whose id
 	// is Name. A state with another of its type is another's. It goes with Declared.
 	Core string
+	// Reach asks the servers that the providers speak with whether they are there, once
+	// OpenTofu has failed: its errors are of the providers' own words. Nil asks none.
+	Reach func(ctx context.Context) error
 	// Adopts tells whether making an object again takes over the one that is
 	// there: its provider finds it by a name that follows from the address.
 	Adopts func(o ledger.Object) bool

@@ -36,6 +36,7 @@ type workshop struct {
 	log     *report.Log
 	limit   time.Duration
 	stop    func() bool
+	reach   func(context.Context) error // nil asks nobody
 
 	prepared string // where OpenTofu's own folder may lie ready
 	sockets  string // where providers listen, where that is no folder of the run
@@ -58,7 +59,7 @@ const (
 
 // open furnishes a workshop; b is nil where no state is needed.
 func (e *Engine) open(ctx context.Context, d Deployment, dir string, p place, b *broker.Broker) (*workshop, error) {
-	w := &workshop{dir: dir, place: p, log: e.Log, limit: e.StopLimit, closed: make(chan struct{}), prepared: e.prepared(d, b != nil)}
+	w := &workshop{dir: dir, place: p, log: e.Log, limit: e.StopLimit, reach: d.Reach, closed: make(chan struct{}), prepared: e.prepared(d, b != nil)}
 	if w.limit == 0 {
 		w.limit = stopLimit
 	}
@@ -346,13 +347,27 @@ func (w *workshop) plan(ctx context.Context, opts ...tfexec.PlanOption) (Plan, e
 	for _, d := range w.drifted(ctx, s.drifts, err) {
 		s.log.Infof("%s", d.message)
 	}
-	return p, err
+	return p, w.reached(ctx, err)
 }
 
 // apply does what the saved plan says.
 func (w *workshop) apply(ctx context.Context) error {
 	s := &stream{log: w.log.In("apply")}
-	return w.run(ctx, "apply", func(ctx context.Context) error {
+	return w.reached(ctx, w.run(ctx, "apply", func(ctx context.Context) error {
 		return w.tf.ApplyJSON(ctx, s, tfexec.DirOrPlan(w.planFile()))
-	}, func() error { _, err := s.result(); return err })
+	}, func() error { _, err := s.result(); return err }))
+}
+
+// reached says of an error of OpenTofu that a server was not there, where that is so.
+func (w *workshop) reached(ctx context.Context, err error) error {
+	if err == nil || w.reach == nil || ctx.Err() != nil {
+		return err
+	}
+	if why := w.reach(ctx); why != nil {
+		return &report.Fault{
+			Code: report.Unknown, What: "reach what the deployment needs", Why: errors.Join(why, err),
+			Hint: "the next run goes on from here, once it answers",
+		}
+	}
+	return err
 }

@@ -36,6 +36,7 @@ type settings struct {
 	SSLMode     types.String `tfsdk:"sslmode"`
 	SSLRootCert types.String `tfsdk:"sslrootcert"`
 	Superuser   types.Bool   `tfsdk:"superuser"`
+	Timeout     types.Int64  `tfsdk:"connect_timeout"`
 }
 
 func (*server) Metadata(_ context.Context, _ provider.MetadataRequest, r *provider.MetadataResponse) {
@@ -48,17 +49,21 @@ func (*server) Schema(_ context.Context, _ provider.SchemaRequest, r *provider.S
 		"database": schema.StringAttribute{Optional: true}, "username": schema.StringAttribute{Optional: true},
 		"password": schema.StringAttribute{Optional: true, Sensitive: true},
 		"sslmode":  schema.StringAttribute{Optional: true}, "sslrootcert": schema.StringAttribute{Optional: true},
-		"superuser": schema.BoolAttribute{Optional: true},
+		"superuser": schema.BoolAttribute{Optional: true}, "connect_timeout": schema.Int64Attribute{Optional: true},
 	}}
 }
 
 func (*server) Configure(ctx context.Context, q provider.ConfigureRequest, r *provider.ConfigureResponse) {
 	var s settings
 	r.Diagnostics.Append(q.Config.Get(ctx, &s)...)
+	limit := int64(180) // as the real one's
+	if !s.Timeout.IsNull() {
+		limit = s.Timeout.ValueInt64()
+	}
 	r.ResourceData = &psql{own: map[string]string{
 		"PGHOST": s.Host.ValueString(), "PGPORT": strconv.FormatInt(s.Port.ValueInt64(), 10), "PGDATABASE": s.Database.ValueString(),
 		"PGUSER": s.Username.ValueString(), "PGPASSWORD": s.Password.ValueString(),
-		"PGSSLMODE": s.SSLMode.ValueString(), "PGSSLROOTCERT": s.SSLRootCert.ValueString(), "PGCONNECT_TIMEOUT": "10",
+		"PGSSLMODE": s.SSLMode.ValueString(), "PGSSLROOTCERT": s.SSLRootCert.ValueString(), "PGCONNECT_TIMEOUT": strconv.FormatInt(limit, 10),
 	}}
 }
 

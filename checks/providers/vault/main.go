@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"log"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
@@ -12,6 +13,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"fediversity.eu/slipway/targets/env"
 )
 
 func main() {
@@ -33,6 +36,11 @@ type settings struct {
 	Skip      types.Bool   `tfsdk:"skip_child_token"`
 }
 
+// limits come from the environment, as those of the real provider do.
+type limits struct {
+	Client env.Duration `env:"VAULT_CLIENT_TIMEOUT,default=60s" desc:"how long a request may take"`
+}
+
 func (*server) Metadata(_ context.Context, _ provider.MetadataRequest, r *provider.MetadataResponse) {
 	r.TypeName = "vault"
 }
@@ -48,7 +56,11 @@ func (*server) Schema(_ context.Context, _ provider.SchemaRequest, r *provider.S
 func (*server) Configure(ctx context.Context, q provider.ConfigureRequest, r *provider.ConfigureResponse) {
 	var s settings
 	r.Diagnostics.Append(q.Config.Get(ctx, &s)...)
-	r.ResourceData = &api{address: s.Address.ValueString(), token: s.Token.ValueString()}
+	var own limits
+	if err := env.Process().Load(ctx, env.For{}, &own); err != nil {
+		r.Diagnostics.AddError("configure", err.Error())
+	}
+	r.ResourceData = &api{address: s.Address.ValueString(), token: s.Token.ValueString(), limit: time.Duration(own.Client)}
 }
 
 func (*server) Resources(context.Context) []func() resource.Resource {

@@ -17,14 +17,17 @@ import (
 )
 
 // api is the API of a server (OpenBao API documentation, /sys/mounts).
-type api struct{ address, token string }
+type api struct {
+	address, token string
+	limit          time.Duration
+}
 
 func (a *api) call(ctx context.Context, method, what string, body any, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, a.limit)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(a.address, "/")+"/v1/sys/"+what, bytes.NewReader(text))
 	if err != nil {

@@ -2,6 +2,7 @@ package inherent
 
 import (
 	"strconv"
+	"time"
 
 	"fediversity.eu/slipway/groups"
 )
@@ -29,6 +30,7 @@ func (c *configuration) database(machine string, db groups.Database) {
 		"host": c.input("database_host", "string"), "port": c.input("database_port", "number"),
 		"username": c.input("database_admin", "string"), "password": c.input("database_admin_password", "string"),
 		"sslmode": c.input("database_tls", "string"), "sslrootcert": c.input("database_ca", "string"),
+		"connect_timeout": int(answerLimit / time.Second), // of 180, where the provider is given none
 		// The servers that others run give no superuser away.
 		"database": "postgres", "superuser": false,
 	}

@@ -171,6 +171,13 @@ func (s *State) Add(d *tofu.Deployment, speaks bool) error {
 	d.Files[file], d.Keeps = text, true
 	if speaks {
 		maps.Copy(d.Vars, values)
+		d.Reach = s.reach
+	}
+	if s.machine.Mount != nil {
+		if d.Env == nil {
+			d.Env = map[string]string{}
+		}
+		d.Env[clientTimeout] = answerLimit.String()
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
@@ -56,6 +57,7 @@ func TestSecretsAreInVariablesAlone(t *testing.T) {
 	quiet := empty()
 	assert.NilError(t, s.Add(&quiet, false))
 	assert.Equal(t, len(quiet.Vars), 0)
+	assert.Assert(t, quiet.Reach == nil, "it asks nobody")
 	assert.Equal(t, string(quiet.Files[file]), text, "one configuration serves all verbs")
 }
 
@@ -63,7 +65,7 @@ func TestResources(t *testing.T) {
 	s, d := full(t), empty()
 	assert.NilError(t, s.Add(&d, true))
 	var c struct {
-		Provider map[string]any
+		Provider map[string]map[string]any
 		Resource map[string]map[string]map[string]any
 	}
 	assert.NilError(t, json.Unmarshal(d.Files[file], &c))
@@ -83,6 +85,10 @@ func TestResources(t *testing.T) {
 		assert.Assert(t, c.Provider[name] != nil)
 	}
 	assert.Assert(t, d.Keeps)
+	limit, err := time.ParseDuration(d.Env["VAULT_CLIENT_TIMEOUT"])
+	assert.NilError(t, err)
+	assert.Equal(t, c.Provider["postgresql"]["connect_timeout"], limit.Seconds())
+	assert.Assert(t, d.Reach != nil)
 
 	other := Of(groups.Machine{Name: "web", Mount: &groups.Mount{Path: "keys", Type: "transit"}})
 	d = empty()

@@ -7,6 +7,7 @@ import (
 	"context"
 	"log"
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
@@ -61,7 +62,7 @@ func (*server) Configure(ctx context.Context, q provider.ConfigureRequest, r *pr
 		limit = s.Timeout.ValueInt64()
 	}
 	r.ResourceData = &psql{own: map[string]string{
-		"PGHOST": s.Host.ValueString(), "PGPORT": strconv.FormatInt(s.Port.ValueInt64(), 10), "PGDATABASE": s.Database.ValueString(),
+		"PGHOST": strings.Trim(s.Host.ValueString(), "[]"), "PGPORT": strconv.FormatInt(s.Port.ValueInt64(), 10), "PGDATABASE": s.Database.ValueString(),
 		"PGUSER": s.Username.ValueString(), "PGPASSWORD": s.Password.ValueString(),
 		"PGSSLMODE": s.SSLMode.ValueString(), "PGSSLROOTCERT": s.SSLRootCert.ValueString(), "PGCONNECT_TIMEOUT": strconv.FormatInt(limit, 10),
 	}}

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -184,11 +185,20 @@ func (s *State) Add(d *tofu.Deployment, speaks bool) error {
 
 func (k DatabaseKeys) values() map[string]env.Secret {
 	return set(map[string]env.Secret{
-		"database_host": env.NewSecret(string(k.Host)), "database_port": env.NewSecret(strconv.Itoa(int(k.Port))),
+		"database_host": env.NewSecret(inURL(string(k.Host))), "database_port": env.NewSecret(strconv.Itoa(int(k.Port))),
 		"database_admin": env.NewSecret(k.Admin), "database_admin_password": k.Secret,
 		"database_tls": env.NewSecret(k.TLS), "database_ca": env.NewSecret(string(k.CA)),
 		"database_password": k.Password, "database_password_version": env.NewSecret(strconv.Itoa(int(k.Version))),
 	})
+}
+
+// inURL writes a host as a URL has it: the provider makes one of host and port as they
+// are given (cyrilgdn/postgresql 1.26.0, connStr).
+func inURL(host string) string {
+	if a, err := netip.ParseAddr(host); err == nil && a.Is6() {
+		return "[" + strings.ReplaceAll(host, "%", "%25") + "]" // before a zone, RFC 6874
+	}
+	return host
 }
 
 func (k MountKeys) values() map[string]env.Secret {

@@ -140,3 +140,14 @@ func TestPasswordsThatTheProviderDoesNotSetAreRefused(t *testing.T) {
 	}
 	assert.NilError(t, Of(groups.Machine{Name: "web", Mount: &groups.Mount{Path: "keys"}}).Check(true))
 }
+
+func TestTheHostOfADatabaseIsWrittenAsInAURL(t *testing.T) {
+	for host, want := range map[string]string{
+		"db.example.org": "db.example.org", "192.0.2.7": "192.0.2.7", "2001:db8::7": "[2001:db8::7]", "::1": "[::1]", "fe80::7%eth0": "[fe80::7%25eth0]",
+	} {
+		s, d := full(t), empty()
+		s.database.Host = env.Host(host)
+		assert.NilError(t, s.Add(&d, true))
+		assert.Equal(t, d.Vars["database_host"].Reveal(), want)
+	}
+}

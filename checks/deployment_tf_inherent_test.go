@@ -194,7 +194,9 @@ func TestDeploymentTFInherent(t *testing.T) {
 	assert.Assert(t, owned(t, ownerSecret))
 	assert.Assert(t, cmp.Contains(mounts(), `"operator/web/"`))
 	assert.Assert(t, cmp.Contains(body(), "password_wo"), "the state is in clear, so that one can see what is not in it")
-	again := w.slipway(nil, "operator-tf-web-apply")
+	far := filepath.Join(w.dir, strings.Repeat("d", 102)) // longer than the paths of sockets may be
+	assert.NilError(t, os.Mkdir(far, 0o700))
+	again := w.slipway(map[string]string{"TMPDIR": far, "STATE_DIR": filepath.Join(far, "state")}, "operator-tf-web-apply")
 	assert.Equal(t, again.code, report.Healthy)
 	assert.Assert(t, !again.record.State.Plan.Changes)
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -185,6 +186,17 @@ func TestAgent(t *testing.T) {
 		c, err := Dial(t.Context(), target)
 		assert.NilError(t, err)
 		assert.Equal(t, len(c.Notes()), 0)
+		assert.NilError(t, c.Close())
+	})
+
+	t.Run("at a path that is longer than a socket's address", func(t *testing.T) {
+		target := s.target("root")
+		far := filepath.Join(t.TempDir(), strings.Repeat("d", 110))
+		assert.NilError(t, os.Mkdir(far, 0o700))
+		target.AgentSocket, target.Keys = filepath.Join(far, "agent"), nil
+		assert.NilError(t, os.Rename(startAgent(t, s.raw), target.AgentSocket))
+		c, err := Dial(t.Context(), target)
+		assert.NilError(t, err)
 		assert.NilError(t, c.Close())
 	})
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -53,8 +55,7 @@ func (t Target) login(ctx context.Context) (*login, error) {
 func (l *login) askAgent(ctx context.Context, path string, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "unix", path)
+	conn, err := dialSocket(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -81,6 +82,22 @@ func (l *login) askAgent(ctx context.Context, path string, limit time.Duration) 
 		}
 	}
 	return nil
+}
+
+// dialSocket goes through the open folder where the path has more bytes than the address
+// of a socket may (unix(7)): one that was given from its folder is not so long there.
+func dialSocket(ctx context.Context, path string) (net.Conn, error) {
+	const longest = 107
+	var dialer net.Dialer
+	if len(path) <= longest {
+		return dialer.DialContext(ctx, "unix", path)
+	}
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = folder.Close() }()
+	return dialer.DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d/%s", folder.Fd(), filepath.Base(path)))
 }
 
 // refused says who was refused, and what we had to show.

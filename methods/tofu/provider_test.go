@@ -194,7 +194,22 @@ resource "files_note" "note" {
 	}
 }
 
-func TestProviderOfThisProgram(t *testing.T) {
+// TestProviderBelowLongPaths has all that a run makes, in both kinds of work directory,
+// below a folder of which no socket's path has room.
+func TestProviderBelowLongPaths(t *testing.T) {
+	long := filepath.Join(t.TempDir(), strings.Repeat("d", 102))
+	assert.NilError(t, os.Mkdir(long, 0o700))
+	t.Setenv("TMPDIR", long)
+	t.Run("a run", func(t *testing.T) { providerOfThisProgram(t) })
+	left, err := filepath.Glob(long + "/slipway-*")
+	assert.NilError(t, err)
+	assert.Equal(t, len(left), 0, "%v", left)
+}
+
+func TestProviderOfThisProgram(t *testing.T) { providerOfThisProgram(t) }
+
+func providerOfThisProgram(t *testing.T) {
+	t.Helper()
 	b := newBench(t, fakestate.Strict)
 	const address = "example.org/slipway/files"
 	served, err := provider.Serve(t.Context(), address, providerserver.NewProtocol6(files{}))

@@ -50,13 +50,6 @@ type place struct{ lock, process, events string }
 // environment, so that nothing is written down.
 const backendFile = `{"terraform":{"backend":{"http":{}}}}`
 
-// A socket's path has to fit in so many bytes (unix(7), with the zero at its end);
-// a provider calls its own plugin and a number of so many digits.
-const (
-	maxSocket = 107
-	maxDigits = 10
-)
-
 // open furnishes a workshop; b is nil where no state is needed.
 func (e *Engine) open(ctx context.Context, d Deployment, dir string, p place, b *broker.Broker) (*workshop, error) {
 	w := &workshop{dir: dir, place: p, log: e.Log, limit: e.StopLimit, reach: d.Reach, closed: make(chan struct{}), prepared: e.prepared(d, b != nil)}
@@ -93,10 +86,10 @@ func (e *Engine) open(ctx context.Context, d Deployment, dir string, p place, b 
 		return nil, fmt.Errorf("write the configuration: %w", err)
 	}
 	w.env = e.childEnvironment(d, dir, rc)
-	if len(filepath.Join(dir, "tmp"))+len("/plugin")+maxDigits > maxSocket {
+	if !rundir.Fits(filepath.Join(dir, "tmp")) {
 		var err error
-		if w.sockets, err = os.MkdirTemp("", "slipway-"); err != nil {
-			return nil, fmt.Errorf("make a folder for sockets: %w", err)
+		if w.sockets, err = rundir.Sockets(); err != nil {
+			return nil, err
 		}
 		if err := rundir.Note(dir, w.sockets); err != nil {
 			return nil, fmt.Errorf("note the folder for sockets: %w", err)
@@ -107,7 +100,7 @@ func (e *Engine) open(ctx context.Context, d Deployment, dir string, p place, b 
 		if served.Addr.Network != "unix" {
 			continue
 		}
-		if err := rundir.Note(dir, served.Addr.String); err != nil {
+		if err := rundir.Note(dir, rundir.Owner(served.Addr.String)); err != nil {
 			return nil, fmt.Errorf("note the socket of the provider %s: %w", name, err)
 		}
 	}

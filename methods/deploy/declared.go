@@ -68,10 +68,17 @@ func (l Login) plain() (remote.Target, []error) {
 	var faults []error
 	if l.Key.IsSet() {
 		signer, err := remote.ParsePrivateKey([]byte(l.Key.Reveal()))
-		if err != nil {
-			faults = append(faults, fmt.Errorf("SSH_KEY: %w", err))
+		locked, isLocked := errors.AsType[*remote.LockedKeyError](err)
+		switch {
+		case err == nil:
+			t.Keys = []xssh.Signer{signer}
+		case isLocked && l.Agent != "":
+			t.AgentKey = locked.Public
+		case isLocked:
+			faults = append(faults, fmt.Errorf("SSH_KEY: %w; SSH_AUTH_SOCK names the agent's socket", err))
+		default:
+			faults = append(faults, fmt.Errorf("SSH_KEY: %w; SSH_KEY_FILE takes the path of a file", err))
 		}
-		t.Keys = []xssh.Signer{signer}
 	}
 	if !l.Key.IsSet() && l.Agent == "" {
 		faults = append(faults, errors.New("SSH_KEY, SSH_KEY_FILE or SSH_AUTH_SOCK: none is set, and nothing else opens the machine"))

@@ -68,6 +68,26 @@ func TestAnAgentAloneOpensAMachine(t *testing.T) {
 	assert.Assert(t, cmp.Len(got.Keys, 0))
 }
 
+func TestALockedKeyIsTheAgents(t *testing.T) {
+	raw, err := xssh.ParseRawPrivateKey([]byte(privateKey(t)))
+	assert.NilError(t, err)
+	block, err := xssh.MarshalPrivateKeyWithPassphrase(raw, "", []byte("open sesame"))
+	assert.NilError(t, err)
+	signer, err := xssh.NewSignerFromKey(raw)
+	assert.NilError(t, err)
+	key := env.NewSecret(string(pem.EncodeToMemory(block)))
+
+	got, err := Keys{Host: "web", Login: Login{Key: key, Agent: "/run/agent"}}.target()
+	assert.NilError(t, err)
+	assert.Assert(t, cmp.Len(got.Keys, 0))
+	assert.DeepEqual(t, got.AgentKey.Marshal(), signer.PublicKey().Marshal())
+
+	_, err = Keys{Host: "web", Login: Login{Key: key}}.target()
+	assert.Equal(t, report.CodeOf(err), report.Usage)
+	assert.ErrorContains(t, err, "SSH_KEY: private key: it has a passphrase")
+	assert.ErrorContains(t, err, "SSH_AUTH_SOCK")
+}
+
 func TestFaultsOfATarget(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -76,6 +96,7 @@ func TestFaultsOfATarget(t *testing.T) {
 	}{
 		{"nothing that opens it", Keys{}, []string{"SSH_KEY, SSH_KEY_FILE or SSH_AUTH_SOCK: none is set"}},
 		{"a key that is none", Keys{Login: Login{Key: env.NewSecret("not a key")}}, []string{"SSH_KEY: private key: "}},
+		{"the path of a key", Keys{Login: Login{Key: env.NewSecret("/nowhere/id_ed25519")}}, []string{"SSH_KEY: private key: this is the path of a file", "SSH_KEY_FILE takes the path"}},
 		{"a jump that is none", Keys{Login: Login{Agent: "/run/agent", Jump: "host:port"}}, []string{"SSH_JUMP: ", `port "port"`}},
 		{"jumps of which two are none", Keys{Login: Login{Agent: "/run/agent", Jump: "@a,ok.example,b:0"}}, []string{`host "@a"`, `host "b:0"`}},
 		{"a host key that is none", Keys{HostKey: env.Lines{"nonsense"}, Login: Login{Agent: "/run/agent"}}, []string{"SSH_HOST_KEY: "}},

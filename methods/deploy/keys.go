@@ -14,7 +14,7 @@ type Keys struct {
 // Login are the coordinates of how a machine is logged in to, wherever it is.
 type Login struct {
 	User      string       `env:"SSH_USER,default=root" desc:"user to log in as; any but root needs sudo without a password"`
-	Key       env.Secret   `env:"SSH_KEY" desc:"private key that opens the machine, in OpenSSH or PEM form, without a passphrase" lines:"several"`
+	Key       env.Secret   `env:"SSH_KEY" desc:"private key that opens the machine, in OpenSSH or PEM form; one with a passphrase works where the agent of SSH_AUTH_SOCK holds it too" lines:"several"`
 	Agent     env.Path     `env:"SSH_AUTH_SOCK" desc:"socket of an ssh agent that holds keys"`
 	Jump      env.Text     `env:"SSH_JUMP" desc:"hosts to go through, as user@host:port, separated by commas"`
 	JumpKeys  env.Lines    `env:"SSH_JUMP_HOST_KEY" desc:"public host keys of the hosts to go through, one a line; of several hosts each with its host before it, as in known_hosts"`

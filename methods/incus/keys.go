@@ -159,8 +159,14 @@ func (m *machine) plan() (plan, error) {
 	}
 	if len(p.login) == 0 && m.login.Key.IsSet() {
 		signer, err := remote.ParsePrivateKey([]byte(m.login.Key.Reveal()))
-		if err == nil { // the way in says what is wrong with it
-			p.login = []string{strings.TrimSpace(string(xssh.MarshalAuthorizedKey(signer.PublicKey())))}
+		locked, isLocked := errors.AsType[*remote.LockedKeyError](err)
+		switch { // of any other fault, the way in says what it is
+		case err == nil:
+			p.login = []string{authorized(signer.PublicKey())}
+		case isLocked && locked.Public != nil:
+			p.login = []string{authorized(locked.Public)}
+		case isLocked:
+			fault("INCUS_LOGIN_KEYS: is not set, and SSH_KEY, which has a passphrase, does not show its public half: nobody could log in to the new machine")
 		}
 	}
 	if len(p.login) == 0 && !m.login.Key.IsSet() {
@@ -180,6 +186,11 @@ func (m *machine) plan() (plan, error) {
 // emptySetting is what to do about one. Incus takes it for none, and the provider for a
 // setting that it made and that is gone: the machine would be made anew by every apply.
 const emptySetting = "Incus takes that for no setting at all; leave it out, or give what is to be instead, such as the default that Incus documents"
+
+// authorized is a public key as authorized keys have it.
+func authorized(key xssh.PublicKey) string {
+	return strings.TrimSpace(string(xssh.MarshalAuthorizedKey(key)))
+}
 
 // object reads a JSON object that may be absent.
 func object(text env.Text, into any) error {

@@ -200,6 +200,37 @@ func TestAgent(t *testing.T) {
 		assert.NilError(t, c.Close())
 	})
 
+	t.Run("the declared one of many comes first", func(t *testing.T) {
+		target := s.target("root")
+		target.AgentSocket, target.Keys = startAgent(t, append(strangers(t, 8), s.raw)...), nil
+		_, err := Dial(t.Context(), target)
+		class, _ := classOf(t, err)
+		assert.Equal(t, class, Unauthenticated, "the server has not stopped after too many keys")
+		target.AgentKey = s.signer.PublicKey()
+		c, err := Dial(t.Context(), target)
+		assert.NilError(t, err)
+		assert.Equal(t, len(c.Notes()), 0)
+		assert.NilError(t, c.Close())
+	})
+
+	t.Run("the declared one is not in it", func(t *testing.T) {
+		target := s.target("root")
+		target.AgentSocket, target.Keys = startAgent(t, strangers(t, 1)...), nil
+		declared, _ := userKey(t)
+		target.AgentKey = declared.PublicKey()
+		_, err := Dial(t.Context(), target)
+		class, hint := classOf(t, err)
+		assert.Equal(t, class, Unauthenticated)
+		assert.ErrorContains(t, err, "does not hold the declared key, ssh-ed25519 "+ssh.FingerprintSHA256(declared.PublicKey())+", which has a passphrase")
+		assert.Assert(t, cmp.Contains(hint, "ssh-add"))
+
+		target.AgentSocket = startAgent(t, s.raw)
+		c, err := Dial(t.Context(), target)
+		assert.NilError(t, err, "another key of the agent's may do")
+		assert.Equal(t, len(c.Notes()), 1)
+		assert.NilError(t, c.Close())
+	})
+
 	dead := filepath.Join(t.TempDir(), "dead")
 	t.Run("dead, and nothing else to offer", func(t *testing.T) {
 		target := s.target("root")
@@ -229,6 +260,19 @@ func TestAgent(t *testing.T) {
 		assert.Equal(t, class, Unauthenticated)
 		assert.ErrorContains(t, err, "there was no key to offer; ssh-agent "+target.AgentSocket+" holds no keys")
 	})
+}
+
+// strangers are keys that nobody lets in.
+func strangers(t *testing.T, count int) []any {
+	t.Helper()
+	var keys []any
+	for range count {
+		_, text := userKey(t)
+		key, err := ssh.ParseRawPrivateKey(text)
+		assert.NilError(t, err)
+		keys = append(keys, key)
+	}
+	return keys
 }
 
 // startAgent serves keys on a socket and returns its path.

@@ -35,18 +35,20 @@ func TestParsePrivateKey(t *testing.T) {
 		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: []byte(secret)}))
 	}
 	cases := map[string]struct{ text, want string }{
-		"with a passphrase":          {string(pem.EncodeToMemory(locked)), "it has a passphrase"},
-		"PKCS 8 with a passphrase":   {inPEM("ENCRYPTED PRIVATE KEY"), "it has a passphrase"},
-		"public half":                {string(ssh.MarshalAuthorizedKey(signer.PublicKey())), "this is a public key"},
-		"public half in PEM":         {inPEM("PUBLIC KEY"), "this is a public key"},
-		"public half in RFC 4716":    {"---- BEGIN SSH2 PUBLIC KEY ----\n" + secret, "this is a public key"},
-		"PuTTY":                      {"PuTTY-User-Key-File-3: ssh-ed25519\n" + secret, "this is PuTTY's format"},
-		"empty":                      {" \n", "it is empty"},
-		"lines joined":               {strings.ReplaceAll(string(text), "\n", " "), "its lines are cut off or were joined"},
-		"cut off":                    {string(text[:100]), "its lines are cut off or were joined"},
-		"damaged":                    {inPEM("OPENSSH PRIVATE KEY"), "damaged, or of a kind"},
-		"a certificate":              {inPEM("CERTIFICATE"), "holds something else"},
-		"a path instead of the text": {"/root/.ssh/" + secret, "no key at all"},
+		"with a passphrase":           {string(pem.EncodeToMemory(locked)), "it has a passphrase"},
+		"PKCS 8 with a passphrase":    {inPEM("ENCRYPTED PRIVATE KEY"), "it has a passphrase"},
+		"public half":                 {string(ssh.MarshalAuthorizedKey(signer.PublicKey())), "this is a public key"},
+		"public half in PEM":          {inPEM("PUBLIC KEY"), "this is a public key"},
+		"public half in RFC 4716":     {"---- BEGIN SSH2 PUBLIC KEY ----\n" + secret, "this is a public key"},
+		"PuTTY":                       {"PuTTY-User-Key-File-3: ssh-ed25519\n" + secret, "this is PuTTY's format"},
+		"empty":                       {" \n", "it is empty"},
+		"lines joined":                {strings.ReplaceAll(string(text), "\n", " "), "its lines are cut off or were joined"},
+		"cut off":                     {string(text[:100]), "its lines are cut off or were joined"},
+		"damaged":                     {inPEM("OPENSSH PRIVATE KEY"), "damaged, or of a kind"},
+		"a certificate":               {inPEM("CERTIFICATE"), "holds something else"},
+		"a path instead of the text":  {"/root/.ssh/" + secret, "this is the path of a file"},
+		"a path from the home folder": {"~/.ssh/" + secret + "\n", "this is the path of a file"},
+		"any text":                    {secret, "no key at all"},
 	}
 	for what, test := range cases {
 		t.Run(what, func(t *testing.T) {
@@ -57,6 +59,33 @@ func TestParsePrivateKey(t *testing.T) {
 				assert.Assert(t, !strings.Contains(err.Error(), secret[i:i+8]))
 			}
 		})
+	}
+}
+
+// TestAPassphraseHidesOnlyThePrivateHalf has the forms in which keys are locked: OpenSSH's
+// own shows the public half, by which an agent finds the key.
+func TestAPassphraseHidesOnlyThePrivateHalf(t *testing.T) {
+	signer, text := userKey(t)
+	raw, err := ssh.ParseRawPrivateKey(text)
+	assert.NilError(t, err)
+	locked, err := ssh.MarshalPrivateKeyWithPassphrase(raw, "", []byte("open sesame"))
+	assert.NilError(t, err)
+	old := &pem.Block{Type: "RSA PRIVATE KEY", Headers: map[string]string{"Proc-Type": "4,ENCRYPTED", "DEK-Info": "AES-128-CBC,00"}, Bytes: []byte("x")}
+	for what, test := range map[string]struct {
+		block *pem.Block
+		want  ssh.PublicKey
+	}{
+		"OpenSSH": {locked, signer.PublicKey()},
+		"PKCS 1":  {old, nil},
+		"PKCS 8":  {&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("x")}, nil},
+	} {
+		_, err := ParsePrivateKey(pem.EncodeToMemory(test.block))
+		got, ok := errors.AsType[*LockedKeyError](err)
+		assert.Assert(t, ok, "%s: %v", what, err)
+		assert.Equal(t, got.Public == nil, test.want == nil, what)
+		if test.want != nil {
+			assert.DeepEqual(t, got.Public.Marshal(), test.want.Marshal())
+		}
 	}
 }
 

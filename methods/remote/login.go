@@ -1,14 +1,15 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
@@ -19,6 +20,7 @@ import (
 type login struct {
 	signers []ssh.Signer
 	notes   []string
+	absent  bool     // the agent does not hold the key that was declared
 	agent   net.Conn // nil without one
 	closing sync.Once
 }
@@ -34,7 +36,7 @@ func (t Target) login(ctx context.Context) (*login, error) {
 	if t.AgentSocket == "" {
 		return l, nil
 	}
-	err := l.askAgent(ctx, t.AgentSocket, t.ConnectTimeout)
+	err := l.askAgent(ctx, t)
 	switch {
 	case err == nil:
 		return l, nil
@@ -52,7 +54,8 @@ func (t Target) login(ctx context.Context) (*login, error) {
 }
 
 // askAgent adds the agent's keys, those that we have already left out.
-func (l *login) askAgent(ctx context.Context, path string, limit time.Duration) error {
+func (l *login) askAgent(ctx context.Context, t Target) error {
+	path, limit := t.AgentSocket, t.ConnectTimeout
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	conn, err := dialSocket(ctx, path)
@@ -71,6 +74,9 @@ func (l *login) askAgent(ctx context.Context, path string, limit time.Duration) 
 	}
 	if len(signers) == 0 {
 		l.notes = append(l.notes, "ssh-agent "+path+" holds no keys")
+	}
+	if t.AgentKey != nil {
+		signers = l.first(signers, t)
 	}
 	have := map[string]bool{}
 	for _, s := range l.signers {
@@ -100,6 +106,17 @@ func dialSocket(ctx context.Context, path string) (net.Conn, error) {
 	return dialer.DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d/%s", folder.Fd(), filepath.Base(path)))
 }
 
+// first puts the agent's key that was declared before its others.
+func (l *login) first(signers []ssh.Signer, t Target) []ssh.Signer {
+	at := slices.IndexFunc(signers, func(s ssh.Signer) bool { return bytes.Equal(s.PublicKey().Marshal(), t.AgentKey.Marshal()) })
+	if at < 0 {
+		l.absent = true
+		l.notes = append(l.notes, fmt.Sprintf("ssh-agent %s does not hold the declared key, %s, which has a passphrase", t.AgentSocket, name(t.AgentKey)))
+		return signers
+	}
+	return slices.Concat(signers[at:at+1], signers[:at], signers[at+1:])
+}
+
 // refused says who was refused, and what we had to show.
 func (l *login) refused(user string, err error) error {
 	var text strings.Builder
@@ -120,6 +137,8 @@ func (l *login) refused(user string, err error) error {
 
 func (l *login) hint(user string, tooMany bool) string {
 	switch {
+	case l.absent:
+		return "load the declared key into the agent (ssh-add), or give one without a passphrase"
 	case len(l.signers) == 0:
 		return "give a private key, or an ssh-agent that holds one"
 	case tooMany:

@@ -40,6 +40,9 @@ type Target struct {
 
 	Keys        []ssh.Signer // private keys, offered in this order on every hop
 	AgentSocket string       // path of an ssh-agent whose keys are offered after Keys
+	// AgentKey is the one of the agent's keys that is offered before its others: that
+	// of a private key that is declared and has a passphrase. nil means none.
+	AgentKey ssh.PublicKey
 
 	ConnectTimeout time.Duration // for each hop: name, connection, handshake and login together
 	KeepAlive      time.Duration // silence after which the other side is asked for a sign of life

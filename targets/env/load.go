@@ -153,6 +153,9 @@ func (e Environment) decoded(ctx context.Context, f field, variable, value strin
 			return reflect.Value{}, f.key.problem(variable, err.Error()+", and must be one line")
 		}
 	}
+	if f.key.Secret && !strings.HasSuffix(variable, fileSuffix) && e.isFile(value) {
+		return reflect.Value{}, f.key.problem(variable, "is the path of a file, and not what is in it")
+	}
 	decoded, err := f.decode(ctx, value)
 	if err != nil {
 		what := err.Error()

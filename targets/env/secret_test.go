@@ -218,6 +218,30 @@ func TestSecretFileProblems(t *testing.T) {
 	}
 }
 
+// TestAPathIsNoSecret has paths in the variables of what the files hold.
+func TestAPathIsNoSecret(t *testing.T) {
+	t.Parallel()
+	dir := fs.NewDir(t, "secrets", fs.WithFile("key", "line one\nline two\n"), fs.WithDir("folder"))
+	const what = ": is the path of a file, and not what is in it"
+	for value, refused := range map[string]bool{
+		dir.Join("key"): true, dir.Join("key") + "\n": true, "~/key": true, dir.Join("folder", "..", "key"): true,
+		dir.Join("nothing"): false, dir.Join("folder"): false, "~/nothing": false, "key-": false, dir.Join("key") + "\nand more": false,
+		"a/b+c/d==": false,
+	} {
+		var keys struct {
+			Token env.Secret `env:"TOKEN" desc:"token of an API" lines:"several"`
+		}
+		err := env.Map(map[string]string{"TOKEN": value, "HOME": dir.Path()}).Load(t.Context(), env.For{}, &keys)
+		if !refused {
+			assert.NilError(t, err, value)
+			continue
+		}
+		assert.DeepEqual(t, problemsOf(t, err), []string{"TOKEN" + what})
+		assert.ErrorContains(t, err, "in TOKEN_FILE the path of a file that holds it")
+		assert.Assert(t, !strings.Contains(err.Error(), dir.Path()))
+	}
+}
+
 func TestSecretFileIsReadOnceAndWithinBounds(t *testing.T) {
 	t.Parallel()
 	pipe := filepath.Join(t.TempDir(), "pipe")

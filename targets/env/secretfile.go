@@ -97,6 +97,20 @@ func pathInWords(path string) string {
 	return "the file it names"
 }
 
+// isFile reports whether a secret is the path of a file that is there: then it was
+// meant for the variable that names one.
+func (e Environment) isFile(secret string) bool {
+	path := strings.TrimSpace(secret)
+	if inHome, ok := strings.CutPrefix(path, "~/"); ok {
+		path = filepath.Join(e.value("HOME"), inHome)
+	}
+	if !strings.Contains(path, "/") || oneLine(path) != nil {
+		return false
+	}
+	found, err := os.Stat(path)
+	return err == nil && found.Mode().IsRegular()
+}
+
 // cause drops operation and path from err, which the caller tells already.
 func cause(err error) error {
 	if withPath, ok := errors.AsType[*fs.PathError](err); ok {

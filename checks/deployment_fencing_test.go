@@ -38,6 +38,7 @@ func TestDeploymentFencing(t *testing.T) {
 		"a guard whose folder is taken away brings the machine back":    (*world).folderGone,
 		"a switch that cuts its connection and lets in late is no loss": (*world).slowLogin,
 		"the way back leads to what was proved":                         (*world).unprovedTwice,
+		"a way back whose activation fails is none":                     (*world).backHalfWay,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -94,6 +95,21 @@ func (w *world) unprovedTwice(g *guest.Guest) {
 	assert.Equal(w.t, w.slipway(unhealthy, "operator-ssh-web-apply").code, report.Unhealthy)
 	assert.Equal(w.t, w.on(g, boots), before)
 	assert.Equal(w.t, w.on(g, nothingLeft), "")
+}
+
+// backHalfWay lets the activation of the system fail that the machine goes back to.
+func (w *world) backHalfWay(g *guest.Guest) {
+	w.t.Helper()
+	w.write("operator/web.nix", theKey.Replace(with(`system.activationScripts.way-in = "REGAIN; [ ! -e /run/fail ]";`)))
+	assert.Equal(w.t, w.slipway(nil, "operator-ssh-web-apply").code, report.Healthy)
+	w.write("operator/web.nix", theKey.Replace(with(`system.activationScripts.way-in = "touch /run/fail; LOSE";`)))
+	o := w.slipway(goingBack, "operator-ssh-web-apply")
+	assert.Equal(w.t, o.code, report.Failed)
+	assert.Assert(w.t, strings.Contains(o.stderr, "the switch back did not end well"), o.stderr)
+	assert.Assert(w.t, !strings.Contains(o.stderr, "is healthy"), o.stderr)
+	assert.Equal(w.t, w.slipway(nil, "operator-ssh-web-verify").code, report.Unhealthy)
+	w.on(g, "rm /run/fail")
+	assert.Equal(w.t, w.slipway(nil, "operator-ssh-web-rollback").code, report.Healthy)
 }
 
 // replaced replaces systemd by itself while a system is judged.

@@ -57,6 +57,9 @@ func (c *change) wentBack(ctx context.Context, toplevel string, guard nixos.Guar
 	if told == "" {
 		told = "the machine went back"
 	}
+	if machine.Pending != "" {
+		return notBack(guard.From, fmt.Errorf("the switch back did not end well: %s", told), why)
+	}
 	return &report.Fault{
 		Code: report.Failed, What: "switch to " + toplevel,
 		Why:  fmt.Errorf("%w\n%s\n%s", why, told, c.judgedAgain(ctx)),

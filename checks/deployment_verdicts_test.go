@@ -359,7 +359,7 @@ func compare(t *testing.T, o outcome, want map[string]string) {
 	t.Helper()
 	got := map[string]string{}
 	for i, u := range o.record.Units {
-		again := slices.ContainsFunc(o.record.Units[:i], func(other report.Unit) bool { return other.Name == u.Name && other.User == u.User })
+		again := slices.ContainsFunc(o.record.Units[:i], func(other report.Unit) bool { return other.Name == u.Name && other.User == u.User && other.Container == u.Container })
 		assert.Check(t, !again, "%s is in the record twice", u.Name)
 		got[u.Name] = u.Class + ": " + u.Fault
 		if strings.HasSuffix(want[u.Name], ": ") && strings.HasPrefix(got[u.Name], want[u.Name]) {

@@ -20,7 +20,7 @@ func (s Switch) unexplained(findings []Finding) []string {
 	}
 	var unseen []string
 	for _, unit := range s.Units {
-		if !slices.ContainsFunc(findings, func(f Finding) bool { return f.Unit.Name == unit && f.blamed() }) {
+		if !slices.ContainsFunc(findings, func(f Finding) bool { return f.Unit.Container == "" && f.Unit.Name == unit && f.blamed() }) {
 			unseen = append(unseen, unit)
 		}
 	}
@@ -42,5 +42,5 @@ func (f Finding) blamed() bool {
 
 // ofUser tells whether a finding may be why a user's activation failed.
 func ofUser(f Finding) bool {
-	return f.Fault == NoUserLook || f.Unit.User != "" && f.blamed()
+	return f.Fault == NoLook && strings.HasPrefix(f.Unit.Name, "user@") || f.Unit.User != "" && f.blamed()
 }

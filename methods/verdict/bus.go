@@ -160,13 +160,13 @@ func (b *bus) begin(s Sample) {
 	b.reads = 0
 	b.events, b.counts, b.births, b.deaths = nil, map[string]int{}, map[string]time.Duration{}, map[string]time.Duration{}
 	for _, u := range s.Units {
-		if u.User == "" {
+		if u.ofMachine() {
 			b.counts[u.Name], b.births[u.Name], b.deaths[u.Name] = u.Restarts, u.Started, u.Exited
 		}
 	}
 	b.mu.Unlock()
 	for _, u := range s.Units {
-		if u.User == "" && u.Load == "loaded" {
+		if u.ofMachine() && u.Load == "loaded" {
 			b.keep(u.Name)
 		}
 	}

@@ -20,25 +20,36 @@ func (v *view) findings(final bool) []Finding {
 			if f.Fault == RestartLoop && c.first > 0 {
 				f.Since = v.now.at(c.first)
 			}
-			if events := v.events[u.Name]; f.Since.IsZero() && u.User == "" && len(events) > 0 {
+			if events := v.events[u.Name]; f.Since.IsZero() && u.ofMachine() && len(events) > 0 {
 				f.Since = v.now.at(lastOf(events))
 			}
 			all = append(all, f)
 		}
 	}
 	all = append(all, v.unloaded()...)
-	for _, uid := range slices.Sorted(maps.Keys(v.now.Refused)) {
-		manager := v.units[key{name: "user@" + uid + ".service"}]
-		if manager.Active == "active" { // and not the socket of one that has ended
-			all = append(all, Finding{Unit: manager, Fault: NoUserLook, Class: Remark, Why: strings.TrimSpace(v.now.Refused[uid])})
+	return sorted(append(all, v.refused()...))
+}
+
+// refused gives the managers that can't be looked at, unless they have just ended.
+func (v *view) refused() []Finding {
+	var all []Finding
+	refused := func(unit, why string) {
+		if manager := v.units[key{name: unit}]; why != "" && manager.Active == "active" {
+			all = append(all, Finding{Unit: manager, Fault: NoLook, Class: Remark, Why: strings.TrimSpace(why)})
 		}
 	}
-	return sorted(all)
+	for _, uid := range slices.Sorted(maps.Keys(v.now.Refused)) {
+		refused("user@"+uid+".service", v.now.Refused[uid])
+	}
+	for _, c := range v.now.Containers {
+		refused(c.Unit, c.Refused)
+	}
+	return all
 }
 
 func sorted(all []Finding) []Finding {
 	slices.SortStableFunc(all, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Unit.User, b.Unit.User), cmp.Compare(a.Unit.Name, b.Unit.Name))
+		return cmp.Or(cmp.Compare(a.Unit.User, b.Unit.User), cmp.Compare(a.Unit.Container, b.Unit.Container), cmp.Compare(a.Unit.Name, b.Unit.Name))
 	})
 	return all
 }
@@ -49,7 +60,7 @@ func (v *view) finding(u Unit, c course, final bool) (Finding, bool) {
 	case u.Load == "not-found" || u.Load == "masked":
 		return v.absent(u)
 	case u.Load == "bad-setting" || u.Load == "error":
-		return Finding{Fault: NotLoaded, Why: u.LoadError}, v.wanted(u) || v.active(u.User, u.TriggeredBy) || u.Active == "failed"
+		return Finding{Fault: NotLoaded, Why: u.LoadError}, v.wanted(u) || v.active(u, u.TriggeredBy) || u.Active == "failed"
 	case u.Active == "failed" && c.restarts > 0:
 		return Finding{Fault: FailedUnit, Why: "systemd gave up restarting it"}, true
 	case u.Active == "failed":
@@ -72,7 +83,7 @@ func (v *view) finding(u Unit, c course, final bool) (Finding, bool) {
 		return Finding{Fault: Retried, Class: Remark, Why: "its start ended with: " + c.refused}, true
 	case u.Sub == "elapsed" && u.Vain:
 		return Finding{Fault: NeverFires, Class: Remark, Why: "and has never fired"}, true
-	case u.Active == "active" && u.hasUnitsInside():
+	case u.Active == "active" && u.hasUnitsInside() && !v.now.knowsInside(u):
 		return Finding{Fault: NotInside, Class: Remark, Why: "its own units may be unwell; only the container itself was judged"}, true
 	}
 	return Finding{}, false
@@ -88,13 +99,13 @@ func (v *view) absent(u Unit) (Finding, bool) {
 	}
 	var by []string
 	for _, name := range u.RequiredBy {
-		other := v.units[key{u.User, name}]
+		other := v.units[u.beside(name)]
 		if other.Active == "active" || (other.Active != "" && v.wanted(other)) {
 			by = append(by, name)
 		}
 	}
 	for _, name := range u.TriggeredBy {
-		if other := v.units[key{u.User, name}]; other.Active == "active" || v.wanted(other) {
+		if other := v.units[u.beside(name)]; other.Active == "active" || v.wanted(other) {
 			by = append(by, name)
 		}
 	}

@@ -42,18 +42,22 @@ func (v *view) inactive(u Unit, c course) (Finding, bool) {
 	return v.down(u)
 }
 
-// withoutItsTarget judges a machine whose default target is down, as in rescue:
+// withoutItsTarget judges a machine or container whose default target is down, as in rescue:
 // whatever else runs, it does not do what it is for.
 func (v *view) withoutItsTarget(u Unit) Finding {
-	if u.Up == 0 {
-		return Finding{Fault: NotStarted, Why: "the machine is to start it at boot"}
+	f := Finding{Fault: Stopped, Why: "the machine is to start it at boot"}
+	if u.Container != "" {
+		f.Why = "the container is to start it at boot"
 	}
-	return Finding{Fault: Stopped, Why: "the machine is to start it at boot"}
+	if u.Up == 0 {
+		f.Fault = NotStarted
+	}
+	return f
 }
 
 // startedByUse tells whether a socket, timer, path or automount that is up
 // starts the unit when it is needed.
-func (v *view) startedByUse(u Unit) bool { return v.active(u.User, u.TriggeredBy) }
+func (v *view) startedByUse(u Unit) bool { return v.active(u, u.TriggeredBy) }
 
 // idle judges a unit that is started when it is needed. Nothing is wrong with
 // one that is down, but what was up and was taken down is worth a word.
@@ -136,7 +140,7 @@ func (v *view) neverTried(u Unit) string {
 func (v *view) rivals(u Unit) []string {
 	var up []string
 	for _, name := range u.Conflicts {
-		if v.units[key{u.User, name}].serves() {
+		if v.units[u.beside(name)].serves() {
 			up = append(up, name)
 		}
 	}
@@ -162,7 +166,7 @@ func (u Unit) mayBeAbsent() bool {
 func (v *view) pullers(u Unit) []string {
 	var names []string
 	for _, name := range slices.Concat(u.WantedBy, u.RequiredBy) {
-		by := v.units[key{u.User, name}]
+		by := v.units[u.beside(name)]
 		switch by.kind() {
 		case "target", "service", "socket", "timer", "path":
 			if by.Active == "active" && !slices.Contains(names, name) {
@@ -177,13 +181,13 @@ func (v *view) pulled(u Unit) bool { return len(v.pullers(u)) > 0 }
 
 // failed tells whether one of its requirements has failed.
 func (v *view) failed(u Unit) bool {
-	return slices.ContainsFunc(u.Requires, func(name string) bool { return v.units[key{u.User, name}].Active == "failed" })
+	return slices.ContainsFunc(u.Requires, func(name string) bool { return v.units[u.beside(name)].Active == "failed" })
 }
 
 // triggersNothing tells whether a timer, socket or path has nothing to start.
 func (v *view) triggersNothing(u Unit) bool {
 	return len(u.Triggers) > 0 && !slices.ContainsFunc(u.Triggers, func(name string) bool {
-		load := v.units[key{u.User, name}].Load
+		load := v.units[u.beside(name)].Load
 		return load == "" || load == "loaded"
 	})
 }

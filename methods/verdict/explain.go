@@ -21,6 +21,12 @@ journalctl --sync 2>/dev/null
 journalctl --quiet --all --output=json --output-fields=MESSAGE,_SYSTEMD_INVOCATION_ID,INVOCATION_ID --lines=100 --boot \
   "_SYSTEMD_UNIT=$1" + "UNIT=$1" _PID=1`
 
+// insideScript prints the last lines of a unit of a container in this boot of it. Its
+// journal daemon can't be told to write what it has.
+const insideScript = `
+timeout 10 journalctl --machine="$2" --quiet --all --output=json --output-fields=MESSAGE,_SYSTEMD_INVOCATION_ID,INVOCATION_ID --lines=100 --boot \
+  "_SYSTEMD_UNIT=$1" + "UNIT=$1" _PID=1`
+
 // userScript prints the last lines of a unit of a user's manager in this boot.
 const userScript = `
 journalctl --sync 2>/dev/null
@@ -37,8 +43,11 @@ func explain(ctx context.Context, host Host, findings []Finding) error {
 			continue
 		}
 		script, args := unitScript, []string{f.Unit.Name}
-		if f.Unit.User != "" {
+		switch {
+		case f.Unit.User != "":
 			script, args = userScript, []string{f.Unit.Name, f.Unit.User}
+		case f.Unit.Container != "":
+			script, args = insideScript, []string{f.Unit.Name, f.Unit.Container}
 		}
 		out, err := host.Output(within, script, args...)
 		if ctx.Err() != nil {
@@ -91,20 +100,46 @@ func lastWords(entries []journal.Entry) []string {
 	return tail.Last(lines, journalLines)
 }
 
-// sumsScript prints a checksum for each file, and a line for each that is not
-// there. The file of a user's unit is whatever the user made of it since: a pipe
+// sumsScript prints a checksum for each pair of a root folder and a file below it,
+// and a line for each that is not there. Links are followed as what has that root
+// follows them. The file of a user's unit is whatever the user made of it since: a pipe
 // that nobody writes to, or one without an end.
 const sumsScript = `
-for file; do
+below() {
+  at= rest=$2/ links=0
+  while [ -n "$rest" ]; do
+    part=${rest%%/*} rest=${rest#*/}
+    case $part in
+    '' | .) ;;
+    ..) at=${at%/*} ;;
+    *)
+      if [ -L "$1$at/$part" ] && [ $links -lt 40 ]; then
+        links=$((links + 1)) link=$(readlink "$1$at/$part")
+        case $link in /*) at= ;; esac
+        rest=$link/$rest
+      else
+        at=$at/$part
+      fi
+      ;;
+    esac
+  done
+  file=$1$at
+}
+while [ $# -gt 1 ]; do
+  file=$2
+  [ -z "$1" ] || below "$1" "$2"
   if [ -f "$file" ]; then timeout 5 head -c 1048576 -- "$file" 2>/dev/null | cksum 2>/dev/null || echo none; else echo none; fi
+  shift 2
 done`
 
-// texts gives checksums of the texts of units: whether a unit is the same as
-// before.
-func texts(ctx context.Context, host Host, units []Unit) (map[key]string, error) {
+// texts gives checksums of the texts that units have in a sample: whether a unit is
+// the same as before.
+func texts(ctx context.Context, host Host, s Sample, units []Unit) (map[key]string, error) {
 	var files []string
 	for _, u := range units {
-		files = append(files, u.Files...)
+		for _, file := range u.Files {
+			files = append(files, s.root(u), file)
+		}
 	}
 	sums := map[key]string{}
 	if len(files) == 0 {
@@ -115,8 +150,8 @@ func texts(ctx context.Context, host Host, units []Unit) (map[key]string, error)
 		return nil, err
 	}
 	lines := strings.Split(strings.TrimRight(string(out), "\n"), "\n")
-	if len(lines) != len(files) {
-		return nil, fmt.Errorf("%d checksums of %d files", len(lines), len(files))
+	if len(lines) != len(files)/2 {
+		return nil, fmt.Errorf("%d checksums of %d files", len(lines), len(files)/2)
 	}
 	for _, u := range units {
 		sums[u.key()] = strings.Join(lines[:len(u.Files)], "\n")

@@ -50,7 +50,7 @@ func (m *machine) Output(ctx context.Context, script string, args ...string) ([]
 		answer = m.journal
 	case restartsScript:
 		answer = m.restarts
-	case unitScript, userScript:
+	case unitScript, userScript, insideScript:
 		m.asked = append(m.asked, args[0])
 		answer = m.words
 	case textsScript:
@@ -64,7 +64,7 @@ func (m *machine) Output(ctx context.Context, script string, args ...string) ([]
 	case sumsScript:
 		answer = m.sums
 		if answer == nil {
-			answer = strings.Repeat("1 1\n", len(args))
+			answer = strings.Repeat("1 1\n", len(args)/2)
 		}
 	}
 	switch answer := answer.(type) {

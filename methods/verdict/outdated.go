@@ -119,7 +119,7 @@ func splitFiles(out string, files []string) map[string]string {
 func processes(s Sample) []Unit {
 	var all []Unit
 	for _, u := range s.Units {
-		if u.User == "" && u.kind() == "service" && u.Load == "loaded" && len(u.Files) > 0 && !u.Transient {
+		if u.ofMachine() && u.kind() == "service" && u.Load == "loaded" && len(u.Files) > 0 && !u.Transient {
 			all = append(all, u)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 // sampleScript prints blocks of KEY=VALUE lines with empty lines between them:
-// one of the machine, then one a unit. A block of User begins the units of that
-// user's manager.
+// one of the machine, then one a unit. A block of User or Container begins the
+// units of the manager of that user or container.
 //
 //go:embed sample.sh
 var sampleScript string
@@ -49,43 +49,49 @@ var errNoUnits = errors.New("systemctl named no unit")
 
 // parseSample reads what sampleScript prints. A sample that can't be read, or
 // that has no unit, is an error and never an empty machine. What the manager of a
-// user prints tells of that user's units and of nothing else, and where it makes
-// no sense, that user is not looked at.
+// user or a container prints tells of its own units and of nothing else, and where
+// it makes no sense, that manager is not looked at.
 func parseSample(text string) (Sample, error) {
-	s := Sample{Refused: map[string]string{}}
+	s := Sample{Refused: map[string]string{}, Containers: map[string]Container{}}
 	known := map[key]bool{}
-	user, ended := "", false
+	var of Unit // whose manager is the present one
+	ended := false
 	for block := range strings.SplitSeq(text, "\n\n") {
 		p := pairs(block)
 		ended = ended && len(p) == 0
 		switch {
 		case p["Id"] != "":
 			unit, err := unitOf(p)
-			unit.User = user
+			unit.User, unit.Container = of.User, of.Container
 			switch {
-			case err != nil && user == "":
+			case err != nil && of.ofMachine():
 				return Sample{}, err
 			case err != nil:
-				s.Refused[user] = err.Error()
+				s.refuse(of, err.Error())
 			case !unit.ours() && !known[unit.key()]: // the default target is named twice
 				known[unit.key()] = true
 				s.Units = append(s.Units, unit)
 			}
-		case p["Boot"] != "" && user == "":
+		case p["Boot"] != "" && of.ofMachine():
 			if err := s.header(p); err != nil {
 				return Sample{}, err
 			}
 		case p["User"] != "":
-			if user = p["User"]; p["Refused"] != "" {
-				s.Refused[user] = p["Refused"]
-			}
+			of = Unit{User: p["User"]}
+			s.refuse(of, p["Refused"])
+		case p["Container"] != "":
+			of = Unit{Container: p["Container"]}
+			s.Containers[of.Container] = Container{Unit: p["Unit"], Leader: p["Leader"]}
+			s.refuse(of, p["Refused"])
 		case p["End"] != "":
 			ended = true
 		}
 	}
-	s.Units = slices.DeleteFunc(s.Units, func(u Unit) bool { return u.User != "" && s.Refused[u.User] != "" })
+	s.Units = slices.DeleteFunc(s.Units, func(u Unit) bool {
+		return u.User != "" && s.Refused[u.User] != "" || u.Container != "" && s.Containers[u.Container].Refused != ""
+	})
 	switch {
-	case !slices.ContainsFunc(s.Units, func(u Unit) bool { return u.User == "" }):
+	case !slices.ContainsFunc(s.Units, Unit.ofMachine):
 		return Sample{}, errNoUnits
 	case s.Boot == "":
 		return Sample{}, errors.New("the machine did not name its boot")
@@ -93,6 +99,19 @@ func parseSample(text string) (Sample, error) {
 		return Sample{}, errors.New("the answer of the machine was cut off")
 	}
 	return s, nil
+}
+
+// refuse notes why a manager, told by one of its units, can't be looked at.
+func (s *Sample) refuse(of Unit, why string) {
+	switch {
+	case why == "":
+	case of.User != "":
+		s.Refused[of.User] = why
+	default:
+		c := s.Containers[of.Container]
+		c.Refused = why
+		s.Containers[of.Container] = c
+	}
 }
 
 func pairs(block string) map[string]string {

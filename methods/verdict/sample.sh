@@ -23,6 +23,11 @@ echo "Ran=$marks"
 echo
 systemctl show --all --property=$properties "$@" || exit
 
+# answer and refusal print what another manager said, which must not look like the
+# begin of yet another.
+answer() { printf '\n\n%s\n\n%s\n' "$1" "$(printf '%s\n' "$said" | sed -e '/^User=/d' -e '/^Container=/d')"; }
+refusal() { printf '\n\n%s\nRefused=%s\n' "$1" "$(printf '%s\n' "${said:-no answer}" | tr '\n' ' ')"; }
+
 # The managers of users answer nobody but their user, who may have them say
 # anything, but of nobody else.
 for socket in /run/user/*/systemd/private; do
@@ -31,9 +36,37 @@ for socket in /run/user/*/systemd/private; do
 	uid=${dir##*/}
 	if said=$(XDG_RUNTIME_DIR=$dir timeout 10 setpriv --reuid="$uid" --regid="$(stat -c %g "$dir")" --clear-groups -- \
 		systemctl --user show --all --property=$properties "$@" 2>&1); then
-		printf '\n\nUser=%s\n\n%s\n' "$uid" "$(printf '%s\n' "$said" | sed '/^User=/d')"
+		answer "User=$uid"
 	else
-		printf '\n\nUser=%s\nRefused=%s\n' "$uid" "$(echo "$said" | tr '\n' ' ')"
+		refusal "User=$uid"
+	fi
+done
+
+# systemd-machined has a file for each machine that runs on this one. Nothing is
+# run in a container but what systemctl sends to its bus: what enters only some of
+# its name spaces could be taken over from inside.
+for machine in /run/systemd/machines/*; do
+	[ -f "$machine" ] && [ ! -L "$machine" ] || continue
+	name=${machine##*/} class= leader= unit=
+	while IFS='=' read -r property value; do
+		case $property in
+		Class) class=$value ;;
+		Leader) leader=$value ;;
+		Unit) unit=$value ;;
+		esac
+	done <<-END
+		$(timeout 10 machinectl show --property=Class --property=Leader --property=Unit -- "$name" 2>/dev/null)
+	END
+	[ "$class" = container ] || continue
+	about="Container=$name
+Unit=$unit
+Leader=$leader"
+	if [ ! -d "/proc/$leader/root/run/systemd/system" ]; then # it was booted with something else: sd_booted(3)
+		printf '\n\n%s\n' "$about"
+	elif said=$(timeout 10 systemctl --machine="$name" show --all --property=$properties "$@" 2>&1); then
+		answer "$about"
+	else
+		refusal "$about"
 	fi
 done
 printf '\n\nEnd=yes\n'

@@ -41,6 +41,16 @@ func TestParseSample(t *testing.T) {
 		{"a unit of ours", whole("Id=slipway-switch-1.service\nActiveState=failed\nTransient=yes\n\nId=a.target\nActiveState=active\n"), []Unit{{Name: "a.target", Active: "active"}}, ""},
 		{"a unit of a user", whole("Id=a.target\nActiveState=active\n\n\nUser=1000\n\nId=a.target\nActiveState=failed"), []Unit{{Name: "a.target", Active: "active"}, {Name: "a.target", User: "1000", Active: "failed"}}, ""},
 		{
+			"a unit of a container, after one of a user", whole("Id=a.target\nActiveState=active\n\n\nUser=1000\n\nId=a.target\nActiveState=failed\n\n\nContainer=web\nUnit=container@web.service\nLeader=7\n\nId=a.target\nActiveState=inactive\n\n\nContainer=mute\nRefused=no way in"),
+			[]Unit{{Name: "a.target", Active: "active"}, {Name: "a.target", User: "1000", Active: "failed"}, {Name: "a.target", Container: "web", Active: "inactive"}},
+			"",
+		},
+		{
+			"a machine that a container tells of", whole("Id=a.target\nActiveState=active\n\n\nContainer=web\n\nBoot=0b\nUptime=1e99\nClock=x\n\nId=b.target\nActiveState=active"),
+			[]Unit{{Name: "a.target", Active: "active"}, {Name: "b.target", Container: "web", Active: "active"}},
+			"",
+		},
+		{
 			"the error of a unit that can't be loaded", whole("Id=a.service\nActiveState=inactive\nLoadError=org.freedesktop.systemd1.BadUnitSetting \"Unit is bad.\"\n"),
 			[]Unit{{Name: "a.service", Active: "inactive", LoadError: "Unit is bad."}},
 			"",
@@ -54,6 +64,7 @@ func TestParseSample(t *testing.T) {
 		{"nothing", "", nil, "systemctl named no unit"},
 		{"empty lines", "\n\n\n\n", nil, "systemctl named no unit"},
 		{"an error instead", "Failed to connect to bus: No such file or directory\n", nil, "systemctl named no unit"},
+		{"no units but those of a container", whole("Container=web\n\nId=a.target\nActiveState=active"), nil, "systemctl named no unit"},
 		{"no units but those of a user", whole("User=1000\n\nId=a.target\nActiveState=active"), nil, "systemctl named no unit"},
 		{"a block without a unit", whole("ActiveState=active\n"), nil, "systemctl named no unit"},
 		{"a unit without a state", whole("Id=a.target\nLoadState=loaded\n"), nil, "unit a.target: no ActiveState"},
@@ -99,6 +110,16 @@ func TestAUserWhoseUnitsCannotBeRead(t *testing.T) {
 	assert.DeepEqual(t, s.Refused, map[string]string{"1000": `unit b.target: ActiveState "splendid" is none that is known`})
 }
 
+func TestAContainerWhoseUnitsCannotBeRead(t *testing.T) {
+	s, err := parseSample("Boot=0a\nUptime=12.5\nClock=1700000000\n\nId=a.target\nActiveState=active\n\nContainer=odd\nUnit=container@odd.service\nLeader=7\n\nId=b.target\nActiveState=splendid\n\nContainer=web\nUnit=container@web.service\nLeader=8\n\nId=c.target\nActiveState=active\n\nEnd=yes\n")
+	assert.NilError(t, err)
+	assert.DeepEqual(t, s.Units, []Unit{{Name: "a.target", Active: "active"}, {Name: "c.target", Container: "web", Active: "active"}})
+	assert.DeepEqual(t, s.Containers, map[string]Container{
+		"odd": {Unit: "container@odd.service", Leader: "7", Refused: `unit b.target: ActiveState "splendid" is none that is known`},
+		"web": {Unit: "container@web.service", Leader: "8"},
+	})
+}
+
 func TestSpans(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"0": 0, "100ms": 100 * time.Millisecond, "1min 30s": 90 * time.Second, "2h 3min": 123 * time.Minute, "1.5s": 1500 * time.Millisecond,
@@ -133,6 +154,7 @@ func FuzzParseSample(f *testing.F) {
 	some := []byte("\x00\x01\x02\x01\x05\x05\x02\x02\x07\x05\x00\x09")
 	f.Add(recorded(f, "before.txt"), some)
 	f.Add(recorded(f, "after.txt"), some)
+	f.Add(recorded(f, "../containers/ill.txt"), some)
 	f.Add(printed(10, web("activating")), []byte(nil))
 	f.Add(printed(10, web("active", "Restart=always", "NRestarts=2")), some)
 	f.Add("Boot=0a\nNow=-1\nUptime=NaN\nClock=x\n\nId=\nActiveState=active\n", some)

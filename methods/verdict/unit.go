@@ -12,6 +12,7 @@ import (
 type Unit struct {
 	Name      string
 	User      string // whose manager it belongs to, by user ID; empty for the machine's
+	Container string // whose manager it belongs to; empty for the machine's
 	Load      string // LoadState
 	LoadError string
 	Active    string // ActiveState
@@ -58,9 +59,27 @@ type Unit struct {
 }
 
 // key names a unit among those of all managers.
-type key struct{ user, name string }
+type key struct{ user, container, name string }
 
-func (u Unit) key() key { return key{u.User, u.Name} }
+func (u Unit) key() key { return u.beside(u.Name) }
+
+// beside names another unit of the same manager.
+func (u Unit) beside(name string) key { return key{u.User, u.Container, name} }
+
+// ofMachine tells whether the unit is one of the machine's own manager, which is
+// the one that is listened to.
+func (u Unit) ofMachine() bool { return u.User == "" && u.Container == "" }
+
+// called is its name, with that of the user or container where it belongs to one.
+func (u Unit) called() string {
+	switch {
+	case u.User != "":
+		return u.Name + " of user " + u.User
+	case u.Container != "":
+		return u.Name + " of container " + u.Container
+	}
+	return u.Name
+}
 
 func (u Unit) kind() string { return u.Name[strings.LastIndexByte(u.Name, '.')+1:] }
 
@@ -105,7 +124,7 @@ func (u Unit) moving() bool {
 // hasUnitsInside tells whether the unit is a container with a systemd of its own:
 // one of NixOS (containers.NAME), or of systemd-nspawn.
 func (u Unit) hasUnitsInside() bool {
-	return u.User == "" && (strings.HasPrefix(u.Name, "container@") || strings.HasPrefix(u.Name, "systemd-nspawn@"))
+	return u.ofMachine() && (strings.HasPrefix(u.Name, "container@") || strings.HasPrefix(u.Name, "systemd-nspawn@"))
 }
 
 // serves tells whether the unit is up, also while it reads its settings again.
@@ -124,8 +143,40 @@ type Sample struct {
 	Activated time.Duration     // when that system was made the present one; zero where that is not known
 	Ran       map[string]string // what outdated processes were started from, by invocation
 
-	Units   []Unit
-	Refused map[string]string // user IDs whose manager can't be looked at, and why
+	Units      []Unit
+	Refused    map[string]string    // user IDs whose manager can't be looked at, and why
+	Containers map[string]Container // those that run, by name
+}
+
+// Container is a container that runs on the machine, as systemd-machined knows it.
+type Container struct {
+	Unit    string // of the machine, in which it runs
+	Leader  string // the process ID of its first process
+	Refused string // why its manager can't be looked at; empty also where it has none
+}
+
+// root is where the machine has the files that a manager reads.
+func (s Sample) root(u Unit) string {
+	if u.Container == "" {
+		return ""
+	}
+	return "/proc/" + s.Containers[u.Container].Leader + "/root"
+}
+
+// knowsInside tells whether a unit is one of a container that systemd-machined knows.
+func (s Sample) knowsInside(u Unit) bool {
+	for _, c := range s.Containers {
+		if c.Unit == u.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// goesOn tells whether the manager of a unit is the same in a later sample of the
+// same boot: a container may have been started again.
+func (s Sample) goesOn(u Unit, later Sample) bool {
+	return u.Container == "" || s.Containers[u.Container].Leader == later.Containers[u.Container].Leader
 }
 
 // index finds units by name.

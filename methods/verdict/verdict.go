@@ -47,7 +47,7 @@ const (
 	NeverFires Fault = "has no next time"
 	NotInside  Fault = "is not looked into"
 	Reset      Fault = "had failed before, and was not started again"
-	NoUserLook Fault = "can't be looked at"
+	NoLook     Fault = "can't be looked at"
 )
 
 // Class says what a finding counts for.
@@ -180,13 +180,8 @@ func (f Finding) lines() []string {
 	return lines
 }
 
-// Name is the unit's, with the user's where it belongs to one.
-func (f Finding) Name() string {
-	if f.Unit.User != "" {
-		return f.Unit.Name + " of user " + f.Unit.User
-	}
-	return f.Unit.Name
-}
+// Name is the unit's, with that of the user or container where it belongs to one.
+func (f Finding) Name() string { return f.Unit.called() }
 
 // String is one line: the unit, its fault, result, exit status, restarts, and
 // since when.
@@ -234,7 +229,7 @@ func (f Finding) String() string {
 // Record is how a finding stands in the record of a run.
 func (f Finding) Record() report.Unit {
 	u := report.Unit{
-		Name: f.Unit.Name, User: f.Unit.User, Class: string(f.Class), Fault: string(f.Fault), Why: f.Why, Result: f.Unit.Result,
+		Name: f.Unit.Name, User: f.Unit.User, Container: f.Unit.Container, Class: string(f.Class), Fault: string(f.Fault), Why: f.Why, Result: f.Unit.Result,
 		ExitStatus: f.Unit.ExitStatus, Exit: f.Unit.ending(), Restarts: max(f.Restarts, f.Unit.Restarts), Journal: f.Journal,
 	}
 	if !f.Since.IsZero() {

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -33,6 +34,7 @@ func newView(base *Sample, now Sample, events []event, since time.Duration) view
 	v := view{base: base, changed: base != nil, now: now, events: byUnit(events), since: since, units: now.index(), calm: settling, first: now.Now, limit: forever}
 	if base != nil {
 		v.was = base.index()
+		maps.DeleteFunc(v.was, func(_ key, u Unit) bool { return !base.goesOn(u, now) })
 		if base.Boot != now.Boot {
 			v.was, v.since = nil, 0
 		}
@@ -46,7 +48,7 @@ func (v *view) course(u Unit) course {
 		before = &was
 	}
 	var events []event
-	if u.User == "" {
+	if u.ofMachine() {
 		events = v.events[u.Name]
 	}
 	return follow(u, before, v.since, events)
@@ -55,14 +57,14 @@ func (v *view) course(u Unit) course {
 // age is how long ago a moment was.
 func (v *view) age(moment time.Duration) time.Duration { return max(0, v.now.Now-moment) }
 
-// active tells whether one of the units, of the same manager, is active.
-func (v *view) active(user string, names []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return v.units[key{user, name}].Active == "active" })
+// active tells whether one of other units of a unit's manager is active.
+func (v *view) active(u Unit, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return v.units[u.beside(name)].Active == "active" })
 }
 
 // wanted tells whether something that is active wants or requires the unit.
 func (v *view) wanted(u Unit) bool {
-	return v.active(u.User, u.WantedBy) || v.active(u.User, u.RequiredBy)
+	return v.active(u, u.WantedBy) || v.active(u, u.RequiredBy)
 }
 
 // proven is how long a process that was restarted must live before it is well
@@ -135,7 +137,7 @@ func (c course) beat() (longest time.Duration, n int) {
 // servesAlways tells whether the unit is a service that is to be up all the time.
 // Work that ends, and what is started when it is needed, may start often.
 func (v *view) servesAlways(u Unit) bool {
-	return u.kind() == "service" && u.User == "" && u.Type != "oneshot" && len(u.TriggeredBy) == 0 && v.pulled(u)
+	return u.kind() == "service" && u.ofMachine() && u.Type != "oneshot" && len(u.TriggeredBy) == 0 && v.pulled(u)
 }
 
 // startedAgain tells whether something else than systemd starts a unit again and
@@ -201,19 +203,19 @@ func (v *view) waits() pending {
 		case u.moving():
 			if !v.inProgress(u) && !v.dueTooLate(u) {
 				w.open = true
-				w.units = append(w.units, u.Name)
+				w.units = append(w.units, u.called())
 			}
 		case u.Active == "active" && c.restarts > 0:
 			if v.base != nil {
-				until(v.now.Now+c.proven()-v.life(u), u.Name)
+				until(v.now.Now+c.proven()-v.life(u), u.called())
 			} else {
-				until(v.now.Now+10*time.Second-v.life(u), u.Name)
+				until(v.now.Now+10*time.Second-v.life(u), u.called())
 			}
 		case v.changed && u.Active == "active" && u.Type != "" && u.Type != "oneshot" && u.Started > v.since && u.Started <= v.first+v.calm:
-			until(u.Started+v.patience(u), u.Name)
+			until(u.Started+v.patience(u), u.called())
 		}
 		if moment, ok := v.mayBeStartedAgain(u, c); ok && !v.startedAgain(u, c) {
-			until(moment, u.Name)
+			until(moment, u.called())
 		}
 	}
 	return w
@@ -242,7 +244,7 @@ func (v *view) patience(u Unit) time.Duration {
 func (v *view) missing(u Unit) []string {
 	var names []string
 	for _, name := range u.Requires {
-		switch v.units[key{u.User, name}].Load {
+		switch v.units[u.beside(name)].Load {
 		case "not-found", "bad-setting", "error", "masked":
 			names = append(names, name)
 		}
@@ -254,7 +256,7 @@ func (v *view) missing(u Unit) []string {
 func (v *view) broken(u Unit) []string {
 	var names []string
 	for _, name := range u.Requires {
-		other, ok := v.units[key{u.User, name}]
+		other, ok := v.units[u.beside(name)]
 		if ok && (other.Active == "failed" || (other.Active == "inactive" && !strings.HasSuffix(name, ".slice") && other.Type != "oneshot")) {
 			names = append(names, name)
 		}

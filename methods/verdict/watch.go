@@ -94,7 +94,7 @@ func (w *Watch) baseline(ctx context.Context, host Host) error {
 		return err
 	}
 	w.faults = append(w.faults, stale...)
-	if w.texts, err = texts(ctx, host, unitsOf(w.faults)); err != nil {
+	if w.texts, err = texts(ctx, host, w.base, unitsOf(w.faults)); err != nil {
 		return err
 	}
 	w.declared, err = declarations(ctx, host, processes(w.base))
@@ -138,7 +138,7 @@ func (w *Watch) Judge(ctx context.Context, host Host, o Options) (Verdict, error
 			return nil, err
 		}
 		findings = sorted(withOutdated(findings, more))
-		if err := w.compare(ctx, host, findings); err != nil {
+		if err := w.compare(ctx, host, v.now, findings); err != nil {
 			return nil, err
 		}
 		return w.quiet(ctx, host, v, findings)
@@ -190,7 +190,7 @@ func (w *Watch) events(ctx context.Context, host Host) ([]event, error) {
 
 // compare classes what was found: what the baseline had in the same unit is old,
 // unless that served all the same: to be down is news then.
-func (w *Watch) compare(ctx context.Context, host Host, findings []Finding) error {
+func (w *Watch) compare(ctx context.Context, host Host, now Sample, findings []Finding) error {
 	had := map[key]Finding{}
 	for _, f := range w.faults {
 		had[f.Unit.key()] = f
@@ -205,7 +205,7 @@ func (w *Watch) compare(ctx context.Context, host Host, findings []Finding) erro
 			both = append(both, f.Unit)
 		}
 	}
-	now, err := texts(ctx, host, both)
+	present, err := texts(ctx, host, now, both)
 	if err != nil {
 		return err
 	}
@@ -213,10 +213,10 @@ func (w *Watch) compare(ctx context.Context, host Host, findings []Finding) erro
 		id := f.Unit.key()
 		switch {
 		case f.Class == Remark:
-		case f.Unit.Default && f.isDown():
+		case f.Unit.Default && f.Unit.ofMachine() && f.isDown():
 			// Of a machine that was not up, nothing is proved.
 			findings[i].Class = New
-		case so(f) && now[id] == w.texts[id]:
+		case so(f) && present[id] == w.texts[id]:
 			findings[i].Class = Old
 		default:
 			findings[i].Class = New
@@ -255,7 +255,7 @@ func (w *Watch) quiet(ctx context.Context, host Host, v *view, findings []Findin
 			reset = append(reset, f)
 		}
 	}
-	now, err := texts(ctx, host, unitsOf(reset))
+	now, err := texts(ctx, host, v.now, unitsOf(reset))
 	if err != nil {
 		return nil, err
 	}

@@ -162,8 +162,9 @@ type Copied struct {
 // Unit is one unit that the verdict speaks of.
 type Unit struct {
 	Name       string     `json:"name"`
-	User       string     `json:"user,omitempty"` // ID of the user whose manager it belongs to
-	Class      string     `json:"class"`          // new, present, old, tolerated or remark: only new and present ones turn a verdict
+	User       string     `json:"user,omitempty"`      // ID of the user whose manager it belongs to
+	Container  string     `json:"container,omitempty"` // whose manager it belongs to
+	Class      string     `json:"class"`               // new, present, old, tolerated or remark: only new and present ones turn a verdict
 	Fault      string     `json:"fault"`
 	Why        string     `json:"why,omitempty"`
 	Since      *time.Time `json:"since,omitempty"`

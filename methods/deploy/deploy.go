@@ -111,12 +111,25 @@ func (c *change) unchanged(ctx context.Context) error {
 // judge judges the machine, which ought to run a toplevel. Without a watch one
 // look is enough.
 func (c *change) judge(ctx context.Context, watch *verdict.Watch, toplevel string, ended verdict.Switch) error {
-	options := c.verdict.options(c.reach.Deployment.Machine, toplevel)
+	options := c.options(watch, toplevel)
 	options.Switch, options.Changed = ended, c.stirred
+	return judge(ctx, c.conn, c.Run, watch, options)
+}
+
+func (c *change) options(watch *verdict.Watch, toplevel string) verdict.Options {
+	options := c.verdict.options(c.reach.Deployment.Machine, toplevel)
 	if watch != nil && c.doubted {
 		options.Baseline = verdict.Fail
 	}
-	return judge(ctx, c.conn, c.Run, watch, options)
+	return options
+}
+
+// judgeAgain looks at a machine that was found healthy once more.
+func (c *change) judgeAgain(ctx context.Context, watch *verdict.Watch, toplevel string) error {
+	if watch == nil {
+		return nil
+	}
+	return judgeAgain(ctx, c.conn, c.Run, watch, c.options(watch, toplevel))
 }
 
 // observe takes the baseline of the machine that this run is about to change.
@@ -184,13 +197,20 @@ func (c *change) to(ctx context.Context, d destination) error {
 	return c.settled(ctx, watch, d, why)
 }
 
-// settled ends a change that arrived: what was proved becomes the default at boot.
+// settled ends a change that arrived: what was proved becomes the default at boot,
+// and is looked at right before that and after it, since both take their time.
 func (c *change) settled(ctx context.Context, watch *verdict.Watch, d destination, why error) error {
+	if why == nil {
+		why = c.judgeAgain(ctx, watch, d.toplevel)
+	}
 	if why != nil {
 		return c.unproved(ctx, d, why)
 	}
 	if err := c.commit(ctx, d); err != nil {
 		return err
+	}
+	if err := c.judgeAgain(ctx, watch, d.toplevel); err != nil {
+		return stays(err)
 	}
 	return c.reboot(ctx, watch, d, c.keys.Reboot == rebootAlways)
 }

@@ -49,9 +49,7 @@ func judge(ctx context.Context, conn *remote.Conn, run *task.Run, watch *verdict
 	if err != nil {
 		return err
 	}
-	for _, finding := range v.Findings {
-		run.Record.Units = append(run.Record.Units, finding.Record())
-	}
+	record(run, v)
 	for _, answer := range v.Probes {
 		run.Record.Probes = append(run.Record.Probes, answer.Record())
 	}
@@ -66,6 +64,35 @@ func judge(ctx context.Context, conn *remote.Conn, run *task.Run, watch *verdict
 	}
 	log.Infof("healthy (%s)", v.Seen())
 	return nil
+}
+
+// record puts what was found into the record of a run.
+func record(run *task.Run, v verdict.Verdict) {
+	run.Record.Units = nil
+	for _, finding := range v.Findings {
+		run.Record.Units = append(run.Record.Units, finding.Record())
+	}
+}
+
+// judgeAgain looks once more at a machine that was found healthy, where something has
+// happened on it since: what died a moment later is seen, and nobody waits for it. Its
+// probes were answered, and what its switch said was weighed.
+func judgeAgain(ctx context.Context, conn *remote.Conn, run *task.Run, watch *verdict.Watch, o verdict.Options) error {
+	if !watch.Stirred() {
+		return nil
+	}
+	o.Probes, o.Switch = nil, verdict.Switch{}
+	defer run.Record.Time("verdict")()
+	v, err := watch.Judge(ctx, judged(conn), o)
+	if errors.Is(err, verdict.ErrContact) && ctx.Err() == nil {
+		run.Log.In("verdict").Warnf("the machine can't be looked at once more: %v", err)
+		return nil // it was found healthy
+	}
+	if err != nil {
+		return err
+	}
+	record(run, v)
+	return v.Err()
 }
 
 // judged is a machine as its verdict sees it: as root, with what failed in

@@ -155,3 +155,60 @@ func TestASlowMachineIsNotListenedTo(t *testing.T) {
 		assert.Assert(t, w.bus == nil)
 	})
 }
+
+func TestWhetherAnotherLookIsWorthItsTime(t *testing.T) {
+	died := change("web.service", map[string]dbus.Variant{
+		"ExecMainExitTimestampMonotonic": dbus.MakeVariant(uint64(111000000)), "ExecMainCode": dbus.MakeVariant(int32(1)), "ExecMainStatus": dbus.MakeVariant(int32(9)),
+	})
+	for _, c := range []struct {
+		name string
+		says *dbus.Message
+		want bool
+	}{
+		{name: "nothing happened"},
+		{name: "a job was done", says: jobRemoved("session-2.scope", "done")},
+		{name: "a unit of ours ended", says: jobRemoved("slipway-commit-0a.service", "failed")},
+		{name: "a job failed", says: jobRemoved("web.service", "failed"), want: true},
+		{name: "a process died", says: died, want: true},
+		{name: "a service was restarted", says: change("web.service", map[string]dbus.Variant{"NRestarts": dbus.MakeVariant(uint32(1))}), want: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &peer{says: func(ctx context.Context, say func(*dbus.Message) error) error {
+					<-time.After(time.Minute) // after the verdict
+					if c.says != nil {
+						assert.Check(t, say(c.says))
+					}
+					<-ctx.Done()
+					return nil
+				}}
+				m := &machine{bus: p.serve, samples: []any{printed(100, web("active")), printed(110, web("active"))}}
+				w, err := Observe(t.Context(), m, &report.Log{})
+				assert.NilError(t, err)
+				defer w.Close()
+				_, err = w.Judge(t.Context(), m, Options{Limit: time.Minute})
+				assert.NilError(t, err)
+				assert.Assert(t, !w.Stirred())
+				<-time.After(2 * time.Minute)
+				synctest.Wait()
+				assert.Equal(t, w.Stirred(), c.want)
+				if c.want { // which the next look has seen
+					_, err = w.Judge(t.Context(), m, Options{Limit: time.Minute})
+					assert.NilError(t, err)
+					assert.Assert(t, !w.Stirred())
+				}
+			})
+		})
+	}
+}
+
+func TestAnotherLookWithoutTheBus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, err := Observe(t.Context(), &machine{samples: []any{printed(100)}}, &report.Log{})
+		assert.NilError(t, err)
+		assert.Assert(t, w.Stirred(), "nobody knows")
+		w, err = Observe(t.Context(), &sluggish{machine{samples: []any{printed(100)}}}, &report.Log{})
+		assert.NilError(t, err)
+		assert.Assert(t, !w.Stirred(), "a look takes long")
+	})
+}

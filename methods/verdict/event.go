@@ -26,6 +26,11 @@ type event struct {
 	result   string // finished: "done", "failed", "dependency", …; ended: "success" or another
 }
 
+// mayBeIll reports whether the event may be the first sign of a fault.
+func (e event) mayBeIll() bool {
+	return e.kind == ended || e.kind == restarted || slices.Contains(refusals, e.result)
+}
+
 // course is what became of a unit over the time that it was watched.
 type course struct {
 	restarts int           // automatic ones, since the watch or the last start by hand

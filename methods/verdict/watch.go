@@ -17,6 +17,8 @@ type Watch struct {
 	faults []Finding      // of the baseline
 	texts  map[key]string // checksums of the units that have them
 	bus    *bus           // nil where there is none
+	heard  int            // how many events of it the last look knew
+	slow   bool           // a look takes long
 
 	declared map[key]declaration // of the services of the baseline
 	log      *report.Log
@@ -44,6 +46,7 @@ func Observe(ctx context.Context, host Host, log *report.Log) (*Watch, error) {
 	took := time.Since(began)
 	taken := time.Now()
 	if took > listenMost {
+		w.slow = true
 		log.Infof("the machine is slow (a look took %s): its journal is read instead of listening to systemd", rough(took))
 		return w, nil
 	}
@@ -153,6 +156,18 @@ func (w *Watch) Judge(ctx context.Context, host Host, o Options) (Verdict, error
 	return verdict, err
 }
 
+// Stirred reports whether a unit may have died or not started since the last look at
+// the machine, so that another one is worth its time. Where a look takes long, none is.
+func (w *Watch) Stirred() bool {
+	switch {
+	case w.slow:
+		return false
+	case w.bus == nil, !w.bus.alive():
+		return true
+	}
+	return slices.ContainsFunc(w.bus.heard()[w.heard:], event.mayBeIll)
+}
+
 // look takes a sample, and what happened until then. What was heard before a
 // reboot says nothing of what is there now.
 func (w *Watch) look(ctx context.Context, host Host) (view, error) {
@@ -173,7 +188,9 @@ func (w *Watch) look(ctx context.Context, host Host) (view, error) {
 // nothing, and otherwise from the journal.
 func (w *Watch) events(ctx context.Context, host Host) ([]event, error) {
 	if w.bus != nil && w.bus.alive() {
-		return w.bus.heard(), nil
+		events := w.bus.heard()
+		w.heard = len(events)
+		return events, nil
 	}
 	var events []event
 	if w.base.Cursor != "" {

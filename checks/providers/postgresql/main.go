@@ -12,15 +12,14 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"fediversity.eu/slipway/checks/providers/legacy"
 )
 
 func main() {
-	err := providerserver.Serve(context.Background(), func() provider.Provider { return &server{} },
-		providerserver.ServeOpts{Address: "registry.opentofu.org/cyrilgdn/postgresql"})
-	if err != nil {
+	if err := legacy.Serve("registry.opentofu.org/cyrilgdn/postgresql", &server{}); err != nil {
 		log.Fatal(err)
 	}
 }

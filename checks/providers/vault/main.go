@@ -10,17 +10,15 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"fediversity.eu/slipway/checks/providers/legacy"
 	"fediversity.eu/slipway/targets/env"
 )
 
 func main() {
-	err := providerserver.Serve(context.Background(), func() provider.Provider { return &server{} },
-		providerserver.ServeOpts{Address: "registry.opentofu.org/hashicorp/vault"})
-	if err != nil {
+	if err := legacy.Serve("registry.opentofu.org/hashicorp/vault", &server{}); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -60,7 +58,10 @@ func (*server) Configure(ctx context.Context, q provider.ConfigureRequest, r *pr
 	if err := env.Process().Load(ctx, env.For{}, &own); err != nil {
 		r.Diagnostics.AddError("configure", err.Error())
 	}
-	r.ResourceData = &api{address: s.Address.ValueString(), token: s.Token.ValueString(), limit: time.Duration(own.Client)}
+	r.ResourceData = &api{
+		address: s.Address.ValueString(), token: s.Token.ValueString(), namespace: s.Namespace.ValueString(),
+		ca: s.CA.ValueString(), limit: time.Duration(own.Client),
+	}
 }
 
 func (*server) Resources(context.Context) []func() resource.Resource {

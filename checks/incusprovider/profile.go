@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
@@ -45,7 +46,7 @@ func (*profile) Schema(_ context.Context, _ resource.SchemaRequest, r *resource.
 		Attributes: map[string]schema.Attribute{
 			"name":        schema.StringAttribute{Required: true, PlanModifiers: fixed},
 			"description": schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString("")},
-			"project":     schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString("default"), PlanModifiers: fixed},
+			"project":     schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString("default"), PlanModifiers: fixed, Validators: []validator.String{filled}},
 			"remote":      schema.StringAttribute{Optional: true, PlanModifiers: fixed},
 			"config": schema.MapAttribute{
 				Optional: true, Computed: true, ElementType: types.StringType,
@@ -53,11 +54,7 @@ func (*profile) Schema(_ context.Context, _ resource.SchemaRequest, r *resource.
 			},
 		},
 		Blocks: map[string]schema.Block{
-			"device": schema.SetNestedBlock{NestedObject: schema.NestedBlockObject{Attributes: map[string]schema.Attribute{
-				"name":       schema.StringAttribute{Required: true},
-				"type":       schema.StringAttribute{Required: true},
-				"properties": schema.MapAttribute{Required: true, ElementType: types.StringType},
-			}}},
+			"device": deviceBlock(),
 		},
 	}
 }
@@ -66,14 +63,7 @@ func (m *profileModel) path() string { return "/1.0/profiles/" + url.PathEscape(
 
 // put is the profile as the server wants it.
 func (m *profileModel) put(ctx context.Context) map[string]any {
-	config, devices := map[string]string{}, map[string]map[string]string{}
-	m.Config.ElementsAs(ctx, &config, false)
-	for _, d := range m.Devices {
-		properties := maps.Clone(d.Properties)
-		properties["type"] = d.Type.ValueString()
-		devices[d.Name.ValueString()] = properties
-	}
-	return map[string]any{"description": m.Description.ValueString(), "config": config, "devices": devices}
+	return map[string]any{"description": m.Description.ValueString(), "config": given(ctx, m.Config), "devices": written(m.Devices)}
 }
 
 func (p *profile) Create(ctx context.Context, q resource.CreateRequest, r *resource.CreateResponse) {
@@ -128,14 +118,14 @@ func (p *profile) sync(ctx context.Context, m profileModel, state *tfsdk.State, 
 		d.AddError("read profile", err.Error())
 		return
 	}
-	config, more := types.MapValueFrom(ctx, types.StringType, there.Config)
-	d.Append(more...)
-	m.Description, m.Config, m.Devices = types.StringValue(there.Description), config, nil
-	for name, properties := range there.Devices {
-		kind := properties["type"]
-		delete(properties, "type")
-		m.Devices = append(m.Devices, deviceModel{types.StringValue(name), types.StringValue(kind), properties})
+	settings := texts(ctx, m.Config)
+	maps.DeleteFunc(settings, func(_ string, value *string) bool { return value != nil })
+	for name, value := range there.Config { // all of them: none is the server's own
+		settings[name] = &value
 	}
+	config, more := types.MapValueFrom(ctx, types.StringType, settings)
+	d.Append(more...)
+	m.Description, m.Config, m.Devices = types.StringValue(there.Description), config, read(there.Devices)
 	d.Append(state.Set(ctx, &m)...)
 }
 

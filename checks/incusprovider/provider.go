@@ -28,6 +28,7 @@ type remoteModel struct {
 	Auth     types.String `tfsdk:"authentication_type"`
 	Token    types.String `tfsdk:"token"`
 	Public   types.Bool   `tfsdk:"public"`
+	Helper   types.String `tfsdk:"credentials_helper"`
 }
 
 func (*incus) Metadata(_ context.Context, _ provider.MetadataRequest, r *provider.MetadataResponse) {
@@ -50,6 +51,7 @@ func (*incus) Schema(_ context.Context, _ provider.SchemaRequest, r *provider.Sc
 				"authentication_type": schema.StringAttribute{Optional: true},
 				"token":               schema.StringAttribute{Optional: true, Sensitive: true},
 				"public":              schema.BoolAttribute{Optional: true},
+				"credentials_helper":  schema.StringAttribute{Optional: true},
 			},
 		}}},
 	}

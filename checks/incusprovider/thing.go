@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -13,34 +14,82 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/boolplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/mapdefault"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/objectplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
 // kind is what kinds of thing differ in that are a name and settings.
 type kind struct {
-	name     string
-	texts    map[string]string                    // further texts: none of them changes, and these are their defaults
-	computed []string                             // texts that the server gives
-	parts    []string                             // of the id by which it is imported
-	path     func(get func(string) string) string // of one
+	name  string
+	own   map[string]schema.Attribute // beside those that all have
+	files bool
+	bare  bool                                 // its settings have no default
+	keys  computed                             // settings that the server sets by itself
+	parts []string                             // of the id by which it is imported
+	set   map[string]any                       // by an import
+	path  func(get func(string) string) string // of one
 }
 
+var fixed = []planmodifier.String{stringplanmodifier.RequiresReplace()}
+
 var (
-	project = kind{name: "project", parts: []string{"name"}, path: func(get func(string) string) string {
-		return "/1.0/projects/" + url.PathEscape(get("name"))
-	}}
+	ofProject = schema.StringAttribute{Optional: true, PlanModifiers: fixed, Validators: []validator.String{filled}}
+	project   = kind{
+		name: "project", parts: []string{"name"}, set: map[string]any{"force_destroy": false},
+		own: map[string]schema.Attribute{
+			"force_destroy": schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false), Validators: []validator.Bool{idle}},
+		},
+		keys: computed{"features.images", "features.profiles", "features.storage.volumes", "features.storage.buckets"},
+		path: func(get func(string) string) string { return "/1.0/projects/" + url.PathEscape(get("name")) },
+	}
 	network = kind{
-		name: "network", texts: map[string]string{"type": "bridge", "project": "", "target": ""}, parts: []string{"project", "name"},
+		name: "network", parts: []string{"project", "name"}, bare: true,
+		own: map[string]schema.Attribute{
+			"project": ofProject,
+			"target":  schema.StringAttribute{Optional: true, PlanModifiers: fixed, Validators: []validator.String{filled, idle}},
+			"type": schema.StringAttribute{
+				Optional: true, Computed: true, Validators: []validator.String{oneOf("bridge", "macvlan", "sriov", "ovn", "physical")},
+				PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace(), stringplanmodifier.UseStateForUnknown()},
+			},
+			"managed": schema.BoolAttribute{Computed: true, PlanModifiers: []planmodifier.Bool{boolplanmodifier.UseStateForUnknown()}},
+		},
+		keys: computed{"bridge.mtu", "ipv4.address", "ipv4.nat", "ipv6.address", "ipv6.nat", "network", "tunnel.", "volatile."},
 		path: func(get func(string) string) string { return "/1.0/networks/" + url.PathEscape(get("name")) },
 	}
 	volume = kind{
-		name: "storage_volume", texts: map[string]string{"pool": "", "type": "custom", "content_type": "filesystem", "project": "", "target": ""},
-		computed: []string{"location"}, parts: []string{"project", "pool", "name"},
+		name: "storage_volume", parts: []string{"project", "pool", "name"}, set: map[string]any{"type": "custom"}, files: true,
+		own: map[string]schema.Attribute{
+			"pool":    schema.StringAttribute{Required: true, PlanModifiers: fixed},
+			"project": ofProject,
+			"type":    schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString("custom"), PlanModifiers: fixed},
+			"content_type": schema.StringAttribute{
+				Optional: true, Computed: true, Default: stringdefault.StaticString("filesystem"), PlanModifiers: fixed,
+				Validators: []validator.String{oneOf("filesystem", "block")},
+			},
+			"target": schema.StringAttribute{
+				Optional: true, Computed: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplaceIfConfigured()},
+				Validators: []validator.String{filled, idle},
+			},
+			"location":    schema.StringAttribute{Computed: true},
+			"source_file": schema.StringAttribute{Optional: true, PlanModifiers: fixed, Validators: []validator.String{idle}},
+			"source_volume": schema.SingleNestedAttribute{
+				Optional: true, PlanModifiers: []planmodifier.Object{objectplanmodifier.RequiresReplace()}, Validators: []validator.Object{idle},
+				Attributes: map[string]schema.Attribute{
+					"pool":   schema.StringAttribute{Required: true},
+					"name":   schema.StringAttribute{Required: true},
+					"remote": schema.StringAttribute{Optional: true},
+				},
+			},
+		},
+		keys: computed{"block.filesystem", "block.mount_options", "volatile."},
 		path: func(get func(string) string) string {
 			return "/1.0/storage-pools/" + url.PathEscape(get("pool")) + "/volumes/custom/" + url.PathEscape(get("name"))
 		},
@@ -62,27 +111,35 @@ func (t *thing) Configure(_ context.Context, q resource.ConfigureRequest, _ *res
 }
 
 func (t *thing) Schema(_ context.Context, _ resource.SchemaRequest, r *resource.SchemaResponse) {
-	fixed := []planmodifier.String{stringplanmodifier.RequiresReplace()}
+	config := schema.MapAttribute{Optional: true, Computed: true, ElementType: types.StringType}
+	if !t.kind.bare {
+		config.Default = mapdefault.StaticValue(types.MapValueMust(types.StringType, map[string]attr.Value{}))
+	}
 	all := map[string]schema.Attribute{
 		"name":        schema.StringAttribute{Required: true, PlanModifiers: fixed},
 		"description": schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString("")},
 		"remote":      schema.StringAttribute{Optional: true, PlanModifiers: fixed},
-		"config": schema.MapAttribute{
-			Optional: true, Computed: true, ElementType: types.StringType,
-			Default: mapdefault.StaticValue(types.MapValueMust(types.StringType, map[string]attr.Value{})),
-		},
+		"config":      config,
 	}
-	for name, standard := range t.kind.texts {
-		a := schema.StringAttribute{Optional: true, PlanModifiers: fixed}
-		if standard != "" {
-			a.Computed, a.Default = true, stringdefault.StaticString(standard)
-		}
-		all[name] = a
-	}
-	for _, name := range t.kind.computed {
-		all[name] = schema.StringAttribute{Computed: true}
-	}
+	maps.Copy(all, t.kind.own)
 	r.Schema = schema.Schema{Attributes: all}
+	if t.kind.files {
+		files := fileBlock()
+		files.Validators = []validator.Set{idleBlock}
+		r.Schema.Blocks = map[string]schema.Block{"file": files}
+	}
+}
+
+// ValidateConfig refuses addresses of a network that its server is to choose: what it
+// chose would be another result than was planned.
+func (t *thing) ValidateConfig(ctx context.Context, q resource.ValidateConfigRequest, r *resource.ValidateConfigResponse) {
+	var config types.Map
+	r.Diagnostics.Append(q.Config.GetAttribute(ctx, path.Root("config"), &config)...)
+	for _, name := range []string{"ipv4.address", "ipv6.address"} {
+		if t.kind.name == network.name && plain(config.Elements()[name]) == "auto" {
+			r.Diagnostics.AddError("Invalid Configuration", fmt.Sprintf("%q cannot be set to %q", name, "auto"))
+		}
+	}
 }
 
 // source is a plan or a state.
@@ -98,24 +155,16 @@ func text(ctx context.Context, from source, name string) string {
 }
 
 // settings read the settings.
-func settings(ctx context.Context, from source) map[string]string {
+func settings(ctx context.Context, from source) types.Map {
 	var m types.Map
 	_ = from.GetAttribute(ctx, path.Root("config"), &m)
-	all := map[string]string{}
-	for name, value := range m.Elements() {
-		if s, ok := value.(types.String); ok {
-			all[name] = s.ValueString()
-		}
-	}
-	return all
+	return m
 }
 
 func (t *thing) getter(ctx context.Context, from source) func(string) string {
 	return func(name string) string {
-		if name != "name" && name != "description" {
-			if _, ok := t.kind.texts[name]; !ok {
-				return ""
-			}
+		if _, ok := t.kind.own[name]; !ok && name != "name" && name != "description" {
+			return ""
 		}
 		return text(ctx, from, name)
 	}
@@ -125,7 +174,7 @@ func (t *thing) Create(ctx context.Context, q resource.CreateRequest, r *resourc
 	get := t.getter(ctx, q.Plan)
 	one := t.kind.path(get)
 	many := one[:strings.LastIndex(one, "/")]
-	body := map[string]any{"name": get("name"), "description": get("description"), "config": settings(ctx, q.Plan)}
+	body := map[string]any{"name": get("name"), "description": get("description"), "config": given(ctx, settings(ctx, q.Plan))}
 	for _, name := range []string{"type", "content_type"} {
 		if value := get(name); value != "" {
 			body[name] = value
@@ -150,12 +199,7 @@ func (t *thing) Update(ctx context.Context, q resource.UpdateRequest, r *resourc
 	}
 	err := t.server.call(ctx, http.MethodGet, t.kind.path(get), in(get("project")), nil, nil, &there)
 	if err == nil {
-		config := settings(ctx, q.Plan)
-		for name, value := range there.Config {
-			if _, old := settings(ctx, q.State)[name]; !old && config[name] == "" {
-				config[name] = value // the server's own
-			}
-		}
+		config := t.kind.keys.merged(there.Config, given(ctx, settings(ctx, q.Plan)))
 		err = t.server.call(ctx, http.MethodPut, t.kind.path(get), in(get("project")), nil, map[string]any{"description": get("description"), "config": config}, nil)
 	}
 	if err != nil {
@@ -166,17 +210,23 @@ func (t *thing) Update(ctx context.Context, q resource.UpdateRequest, r *resourc
 	t.sync(ctx, get, settings(ctx, q.Plan), &r.State, &r.Diagnostics)
 }
 
-// sync brings a state in line with the server. Settings that nobody asked for are
-// the server's own.
-func (t *thing) sync(ctx context.Context, get func(string) string, asked map[string]string, state *tfsdk.State, d *diag.Diagnostics) {
+// sync brings a state in line with the server.
+func (t *thing) sync(ctx context.Context, get func(string) string, asked types.Map, state *tfsdk.State, d *diag.Diagnostics) {
 	var there struct {
 		Description string            `json:"description"`
 		Config      map[string]string `json:"config"`
 		Type        string            `json:"type"`
 		ContentType string            `json:"content_type"`
 		Location    string            `json:"location"`
+		Managed     bool              `json:"managed"`
 	}
 	err := t.server.call(ctx, http.MethodGet, t.kind.path(get), in(get("project")), nil, nil, &there)
+	keys := t.kind.keys
+	if err == nil && t.kind.name == volume.name {
+		var inherited computed
+		inherited, err = t.inherited(ctx, get)
+		keys = append(inherited, keys...)
+	}
 	if errors.Is(err, errAbsent) {
 		state.RemoveResource(ctx)
 		return
@@ -185,17 +235,37 @@ func (t *thing) sync(ctx context.Context, get func(string) string, asked map[str
 		d.AddError("read "+t.kind.name, err.Error())
 		return
 	}
-	d.Append(state.SetAttribute(ctx, path.Root("description"), there.Description)...)
-	maps.DeleteFunc(there.Config, func(name, _ string) bool { _, ok := asked[name]; return !ok })
-	d.Append(state.SetAttribute(ctx, path.Root("config"), there.Config)...)
-	for name, value := range map[string]string{"type": there.Type, "content_type": there.ContentType} {
-		if _, ok := t.kind.texts[name]; ok {
+	where := ""
+	if there.Location != "none" {
+		where = there.Location
+	}
+	is := map[string]any{
+		"description": there.Description, "config": keys.shown(ctx, there.Config, asked), "type": there.Type,
+		"content_type": there.ContentType, "location": there.Location, "managed": there.Managed,
+	}
+	if t.kind.name == volume.name {
+		is["target"] = where
+	}
+	for name, value := range is {
+		if _, own := t.kind.own[name]; own || name == "description" || name == "config" {
 			d.Append(state.SetAttribute(ctx, path.Root(name), value)...)
 		}
 	}
-	for _, name := range t.kind.computed {
-		d.Append(state.SetAttribute(ctx, path.Root(name), there.Location)...)
+}
+
+// inherited are settings that volumes have from their pool.
+func (t *thing) inherited(ctx context.Context, get func(string) string) (computed, error) {
+	var pool struct {
+		Config map[string]string `json:"config"`
 	}
+	err := t.server.call(ctx, http.MethodGet, "/1.0/storage-pools/"+url.PathEscape(get("pool")), nil, nil, nil, &pool)
+	var all computed
+	for name := range pool.Config {
+		if of, ok := strings.CutPrefix(name, "volume."); ok {
+			all = append(all, of)
+		}
+	}
+	return all, err
 }
 
 func (t *thing) Delete(ctx context.Context, q resource.DeleteRequest, r *resource.DeleteResponse) {
@@ -208,6 +278,9 @@ func (t *thing) Delete(ctx context.Context, q resource.DeleteRequest, r *resourc
 
 func (t *thing) ImportState(ctx context.Context, q resource.ImportStateRequest, r *resource.ImportStateResponse) {
 	identified(ctx, q.ID, t.kind.parts, r)
+	for name, value := range t.kind.set {
+		r.Diagnostics.Append(r.State.SetAttribute(ctx, path.Root(name), value)...)
+	}
 }
 
 // identified takes an id apart: [remote:]part/part[,option=value]. As with the real

@@ -174,7 +174,7 @@ func (k kept) PlanModifyMap(_ context.Context, q planmodifier.MapRequest, r *pla
 // idle refuses what a stand-in would not do.
 type idle struct{}
 
-func (idle) Description(context.Context) string             { return "is not to be set here" }
+func (idle) Description(context.Context) string             { return "is idle" }
 func (i idle) MarkdownDescription(c context.Context) string { return i.Description(c) }
 
 func refuse(at path.Path, v attr.Value, to *diag.Diagnostics) {

@@ -45,7 +45,7 @@ func (*server) Metadata(_ context.Context, _ provider.MetadataRequest, r *provid
 
 func (*server) Schema(_ context.Context, _ provider.SchemaRequest, r *provider.SchemaResponse) {
 	r.Schema = schema.Schema{Attributes: map[string]schema.Attribute{
-		"address": schema.StringAttribute{Optional: true}, "token": schema.StringAttribute{Optional: true, Sensitive: true},
+		"address": schema.StringAttribute{Optional: true}, "token": schema.StringAttribute{Optional: true}, // not marked as sensitive: who gives it has to
 		"namespace": schema.StringAttribute{Optional: true}, "ca_cert_file": schema.StringAttribute{Optional: true},
 		"skip_child_token": schema.BoolAttribute{Optional: true},
 	}}

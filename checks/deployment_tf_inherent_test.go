@@ -139,13 +139,16 @@ func TestDeploymentTFInherent(t *testing.T) {
 		assert.NilError(t, providers.Place(mirror, p.source, p.version, program))
 	}
 	w.write("pinned/web.nix", trivial)
-	w.write("module.json", w.module(func(group map[string]any) {
-		group["machines"].(map[string]any)["web"] = map[string]any{"modules": []string{"pinned/web.nix"}}
-		group["resources"].(map[string]any)["web"] = map[string]any{
-			"placement": map[string]any{"external": map[string]any{}},
-			"database":  map[string]any{"name": "forge", "owner": "forgejo"}, "mount": map[string]any{"path": "operator/web"},
-		}
-	}))
+	declared := func(name, owner, mount string) string {
+		return w.module(func(group map[string]any) {
+			group["machines"].(map[string]any)["web"] = map[string]any{"modules": []string{"pinned/web.nix"}}
+			group["resources"].(map[string]any)["web"] = map[string]any{
+				"placement": map[string]any{"external": map[string]any{}},
+				"database":  map[string]any{"name": name, "owner": owner}, "mount": map[string]any{"path": mount},
+			}
+		})
+	}
+	w.write("module.json", declared("forge", "forgejo", "operator/web"))
 	w.boot(guest.Container)
 	b := w.stateful("web")
 	maps.Copy(w.env, map[string]string{
@@ -199,7 +202,16 @@ func TestDeploymentTFInherent(t *testing.T) {
 	again := w.slipway(map[string]string{"TMPDIR": far, "STATE_DIR": filepath.Join(far, "state")}, "operator-tf-web-apply")
 	assert.Equal(t, again.code, report.Healthy)
 	assert.Assert(t, !again.record.State.Plan.Changes)
+	assert.Assert(t, !strings.Contains(again.stderr, "rift"), "that what was unset reads as empty is none: %s", again.stderr)
 
+	t.Run("another name is given in place", func(t *testing.T) {
+		w := w.as(t)
+		w.write("module.json", declared("forge2", "forgejo2", "operator/web2"))
+		t.Cleanup(func() { w.write("module.json", declared("forge", "forgejo", "operator/web")) })
+		o := w.slipway(nil, "operator-tf-web-plan")
+		assert.Equal(t, o.code, report.Healthy)
+		assert.Equal(t, *o.record.State.Plan, report.Counts{Changes: true, Change: 3})
+	})
 	t.Run("a new password", func(t *testing.T) {
 		same := w.as(t).slipway(map[string]string{"DATABASE_PASSWORD": nextSecret}, "operator-tf-web-apply")
 		assert.Equal(t, same.code, report.Healthy)

@@ -69,6 +69,7 @@ func preparations() []preparation {
 			return err
 		}},
 		{"test machines", prepareGuests},
+		{"containers of test machines", prepareNspawn},
 		{"Incus", func(ctx context.Context, _ *Run, cache string, log *report.Log) error {
 			if missing := incusd.Missing(); missing != "" {
 				return errors.Join(errLeftOut, errors.New("missing part: "+missing))

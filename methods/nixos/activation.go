@@ -124,12 +124,14 @@ func (s Switched) CommitErr() error {
 	case s.lockHeld():
 		return busySwitch(what)
 	case s.Said.Refused:
-		return report.Fail(what, fmt.Errorf("its checks refuse to (exit code %d)", s.Code), "the new system runs, but the machine would boot the one before; its output above says what refuses")
+		return report.Fail(what, fmt.Errorf("%s (exit code %d)", s.Said.refusal(), s.Code), "the new system runs, but the machine would boot the one before; its output above says why it refuses")
 	case s.Code == profileFailed:
 		return report.Fail(what, errors.New("the system profile can't be set"), hint)
 	case s.Code == otherBoots:
 		return report.Fail(what, errors.New("its program ended well, but systemd-boot boots another system"),
 			"look at loader/loader.conf and loader/entries of its partition, and at boot.loader.systemd-boot.configurationLimit")
+	case s.Said.BootLoader:
+		return report.Fail(what, fmt.Errorf("the boot loader can't be installed (exit code %d)", s.Code), hint)
 	}
-	return report.Fail(what, fmt.Errorf("the boot loader can't be installed (exit code %d)", s.Code), hint)
+	return report.Fail(what, fmt.Errorf("the switch program failed (exit code %d)", s.Code), hint)
 }

@@ -35,6 +35,14 @@ func TestWhatASwitchSays(t *testing.T) {
 	}{
 		{"nothing", nil, Said{}},
 		{"that it is refused", []string{"Pre-switch checks failed"}, Said{Something: true, Refused: true}},
+		{"by what it is refused", []string{"Pre-switch check 'switchInhibitors' failed", "Pre-switch checks failed"}, Said{Something: true, Refused: true, Checks: []string{"switchInhibitors"}}},
+		{"that the boot loader is not there", []string{"Failed to install bootloader"}, Said{Something: true, BootLoader: true}},
+		{"that it stops swap", []string{"stopping swap device: /dev/vdb"}, Said{Something: true, Began: true}},
+		{
+			"which units failed, whose names have colons",
+			[]string{"Failed to start dev-disk-by\\x2dpath-pci\\x2d0000:00:1f.2.swap", "Failed to start a:b.service: Unit a:b.service not found."},
+			Said{Something: true, Units: []string{"dev-disk-by\\x2dpath-pci\\x2d0000:00:1f.2.swap", "a:b.service"}},
+		},
 		{"that another is under way", []string{"Could not acquire lock at /nix/store/x line 107."}, Said{Something: true, Locked: true}},
 		{"which units failed", []string{
 			"activating the configuration...", "Failed to start a.service", "Failed to reload srv.mount: no such unit", "Job for b.service failed because it did.",
@@ -44,6 +52,12 @@ func TestWhatASwitchSays(t *testing.T) {
 		{"that the activation failed", []string{"Failed to run activate script"}, Said{Something: true, Activation: true}},
 		{"which part of the activation failed", []string{"Activation script snippet 'users' failed (1)"}, Said{Something: true, Activation: true}},
 		{"that a user's activation failed", []string{"warning: user activation for ann failed"}, Said{Something: true, Users: []string{"ann"}}},
+		{"which of a user's units failed, as part of the activation", []string{
+			"reloading user units for ann...", "stopping the following user units: web.service", "starting the following user units: web.service",
+			"Failed to start user unit web.service", "Failed to restart user unit a.service: no such unit", "Failed to restart nixos-activation.service: no such unit",
+			"warning: the following user units failed: web.service", "See `systemctl --user status web.service` for details.",
+			"warning: user activation for ann failed", "reloading user units for ben...",
+		}, Said{Something: true, Began: true, Users: []string{"ann"}}},
 		{"that it does it once more, and then well", []string{
 			"activating the configuration...", "Failed to run activate script", "Failed to start a.service",
 			"slipway: the switch program died half-way (exit code 1); once more", "activating the configuration...",

@@ -66,7 +66,7 @@ func Check(ctx context.Context, conn *remote.Conn, toplevel string, log *report.
 	}
 	text := strings.TrimSpace(said.String())
 	switch {
-	case exit.Status == int(lockHeld):
+	case exit.Status == int(lockHeld) && strings.Contains(text, couldNotLock):
 		return busySwitch("check the new system")
 	case exit.Status == 126 || exit.Status == 127:
 		return report.Refuse("check the new system", fmt.Errorf("its switch program can't be run there: %s", text),

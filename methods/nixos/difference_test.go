@@ -78,24 +78,44 @@ func TestParseClosure(t *testing.T) {
 }
 
 func TestParseEffect(t *testing.T) {
-	got := parseEffect(`Checking switch inhibitors... done
-would stop the following units: a.service, b.service
-would stop swap device: /dev/vdb
-would NOT restart the following changed units: display-manager.service
+	for _, c := range []struct {
+		name, text string
+		want       Effect
+	}{
+		{name: "nothing"},
+		{name: "what is no effect", text: "Checking switch inhibitors... done\nwould activate the configuration...\nsomeone says: hello\n"},
+		{"units to stop", "would stop the following units: a.service, srv.mount", Effect{Stop: []string{"a.service", "srv.mount"}}},
+		{"swap to stop", "would stop swap device: /dev/disk/by-label/swap", Effect{Stop: []string{"swap on /dev/disk/by-label/swap"}}},
+		{
+			"swap to stop, whose name looks like a list", "would stop swap device: /dev/a,b: c\n",
+			Effect{Stop: []string{"swap on /dev/a,b: c"}},
+		},
+		{"units left alone", "would NOT stop the following changed units: -.mount, x.service", Effect{Skip: []string{"-.mount", "x.service"}}},
+		{"units left alone, of an older program", "would NOT restart the following changed units: x.service", Effect{Skip: []string{"x.service"}}},
+		{"systemd to restart", "would restart systemd\n", Effect{Restart: []string{"systemd"}}},
+		{"units to restart", "would restart the following units: c.service", Effect{Restart: []string{"c.service"}}},
+		{"units to reload", "would reload the following units: dbus.service", Effect{Reload: []string{"dbus.service"}}},
+		{"units to start", "would start the following units: a.service,d.timer", Effect{Start: []string{"a.service", "d.timer"}}},
+		{"a reboot", "reboot=kernel\nreboot=initrd\n", Effect{Reboot: []string{"kernel", "initrd"}}},
+		{
+			"all, in the program's order", `would stop swap device: /dev/vdb
+would stop the following units: a.service
+would NOT stop the following changed units: display-manager.service
 would activate the configuration...
+WARN: restarting or reloading systemd units from the activation script is deprecated and will be removed in NixOS 26.11.
 would restart systemd
 would reload the following units: dbus.service
 would restart the following units: c.service
-would start the following units: a.service,d.timer
-someone says: hello
+would start the following units: a.service
 reboot=kernel
-reboot=initrd
-`)
-	assert.DeepEqual(t, got, Effect{
-		Stop: []string{"a.service", "b.service", "/dev/vdb"}, Start: []string{"a.service", "d.timer"}, Restart: []string{"systemd", "c.service"},
-		Reload: []string{"dbus.service"}, Skip: []string{"display-manager.service"}, Reboot: []string{"kernel", "initrd"},
-	})
-	assert.DeepEqual(t, parseEffect(""), Effect{})
+`, Effect{
+				Stop: []string{"swap on /dev/vdb", "a.service"}, Skip: []string{"display-manager.service"}, Restart: []string{"systemd", "c.service"},
+				Reload: []string{"dbus.service"}, Start: []string{"a.service"}, Reboot: []string{"kernel"},
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) { assert.DeepEqual(t, parseEffect(c.text), c.want) })
+	}
 }
 
 func TestADryRunThatNeedsAReboot(t *testing.T) {
@@ -142,7 +162,12 @@ func TestHowACommitEnded(t *testing.T) {
 		text  string
 	}{
 		{Switched{Code: 0, Result: "success"}, ""},
-		{Switched{Code: 1, Result: "exit-code"}, "the boot loader can't be installed (exit code 1)"},
+		{Switched{Code: 1, Result: "exit-code"}, "the switch program failed (exit code 1)"},
+		{Switched{Code: 1, Result: "exit-code", Said: said("No space left on device", "Failed to install bootloader")}, "the boot loader can't be installed (exit code 1)"},
+		{Switched{Code: 1, Result: "exit-code", Said: refusal}, "its pre-switch check no refuses (exit code 1)"},
+		{Switched{Code: 1, Result: "exit-code", Said: said("Pre-switch checks failed")}, "its pre-switch checks refuse (exit code 1)"},
+		{Switched{Code: 1, Result: "exit-code", Said: said("Error: Failed to sync /nix/store")}, "the switch program failed (exit code 1)"},
+		{Switched{Code: 2, Result: "exit-code", Said: said("This is not a NixOS installation!")}, "the switch program failed (exit code 2)"},
 		{Switched{Code: 71, Result: "exit-code"}, "systemd-boot boots another system"},
 		{Switched{Code: 70, Result: "exit-code"}, "the system profile can't be set"},
 		{Switched{Code: 11, Result: "exit-code", Said: locked}, "another switch is under way"},

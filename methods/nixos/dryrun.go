@@ -13,7 +13,7 @@ import (
 
 // Effect is what a switch would do to the units of a machine.
 type Effect struct {
-	Stop, Start, Restart, Reload []string
+	Stop, Start, Restart, Reload []string // also "swap on /dev/sda2" and "systemd"
 	Skip                         []string // changed, but left alone
 	Reboot                       []string // what only a reboot would bring in: "kernel"
 }
@@ -40,7 +40,7 @@ func DryRun(ctx context.Context, conn *remote.Conn, toplevel string) (Effect, er
 	said := bounded.Buffer{Limit: remote.OutputLimit}
 	err := step(ctx, conn, what, checkLimit, remote.Command{Script: dryScript, Args: []string{toplevel}, Stdout: &said})
 	if exit, ok := errors.AsType[*remote.ExitError](err); ok {
-		if exit.Status == int(lockHeld) && strings.Contains(said.String(), "Could not acquire lock") {
+		if exit.Status == int(lockHeld) && strings.Contains(said.String(), couldNotLock) {
 			return Effect{}, busySwitch(what)
 		}
 		return Effect{}, report.Refuse(what, fmt.Errorf("exit code %d:\n%s", exit.Status, strings.TrimSpace(said.String())), "nothing was changed")
@@ -67,13 +67,16 @@ func parseEffect(text string) Effect {
 			e.Restart = append(e.Restart, "systemd")
 			continue
 		}
+		if device, ok := strings.CutPrefix(line, "would stop swap device: "); ok {
+			e.Stop = append(e.Stop, "swap on "+strings.TrimSpace(device))
+			continue
+		}
 		sentence, units, ok := strings.Cut(line, ": ")
 		if !ok {
 			continue
 		}
 		list := map[string]*[]string{
 			"would stop the following units":                &e.Stop,
-			"would stop swap device":                        &e.Stop,
 			"would NOT stop the following changed units":    &e.Skip,
 			"would NOT restart the following changed units": &e.Skip,
 			"would start the following units":               &e.Start,

@@ -112,6 +112,8 @@ func TestNewAndOld(t *testing.T) {
 		{name: "a switch that blames nobody, beside what is tolerated", before: well, after: failed, options: Options{Switch: Switch{Code: 4}, Tolerate: []string{"web"}}, want: "web.service: tolerated failed", code: report.Unhealthy, says: "nothing new is failed"},
 		{name: "a switch that blames another, beside what was so before", before: failed, after: failed, options: Options{Switch: Switch{Code: 4, Units: []string{"web.service", "mail.service"}}}, want: "web.service: old failed", code: report.Unhealthy, says: "of mail.service none is failed now"},
 		{name: "a switch that blames a user, beside what was so before", before: failed, after: failed, options: Options{Switch: Switch{Code: 4, Units: []string{"web.service"}, Users: []string{"ann"}}}, want: "web.service: old failed", code: report.Unhealthy, says: "the activation of user ann failed"},
+		{name: "a switch that blames a user alone", before: well, after: well, options: Options{Switch: Switch{Code: 4, Users: []string{"ann"}}}, code: report.Unhealthy, says: "the activation of user ann failed (exit code 4)"},
+		{name: "a switch that blames users, beside what is new", before: well, after: failed, options: Options{Switch: Switch{Code: 4, Users: []string{"ann", "ben"}}}, want: "web.service: new failed", code: report.Unhealthy, says: "the activation of user ann, ben failed (exit code 4)"},
 		{name: "another system", before: well, after: well, options: Options{System: "/nix/store/b"}, code: report.Unhealthy, says: "/nix/store/a runs instead of /nix/store/b"},
 		{name: "the right system", before: well, after: well, options: Options{System: "/nix/store/a"}},
 	} {

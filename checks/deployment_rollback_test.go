@@ -135,3 +135,28 @@ func TestDeploymentRollback(t *testing.T) {
 		assert.Equal(t, w.on(g, boots+"; ls /nix/var/nix/profiles"), before)
 	})
 }
+
+func TestDeploymentPlansOfFileSystems(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	g, _ := w.deployed(trivial)
+	w.on(g, "rm /etc/fstab") // the machine's own, which would stay
+	mount := func(options string) string {
+		return "fileSystems.\"/srv/x\" = { device = \"none\"; fsType = \"tmpfs\"; options = [ \"noauto\" \"" + options + "\" ]; };"
+	}
+	with := func(more string) string {
+		return strings.Replace(trivial, "  system.stateVersion", "  "+more+"\n  system.stateVersion", 1)
+	}
+	w.write("operator/web.nix", with(mount("size=1m")+" swapDevices = [ { device = \"/dev/none\"; } ];"))
+	assert.Equal(t, w.slipway(nil, "operator-ssh-web-apply").code, report.Healthy)
+	for _, c := range []struct{ text, says string }{
+		{with(""), "would stop: swap on /dev/none, srv-x.mount\n"},
+		{with(mount("size=2m")), "would reload: srv-x.mount\n"},
+		{with("systemd.settings.Manager.LogLevel = \"info\";"), "would restart: systemd\n"},
+	} {
+		w.write("operator/web.nix", c.text)
+		o := w.slipway(nil, "operator-ssh-web-plan")
+		assert.Equal(t, o.code, report.Healthy)
+		assert.Assert(t, strings.Contains(o.stdout, c.says), o.stdout)
+	}
+}

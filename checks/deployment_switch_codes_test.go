@@ -106,6 +106,23 @@ func TestDeploymentSwitchCodes(t *testing.T) {
 			left: func(toplevel string) string { return toplevel + "\n" + deployed.record.Toplevel },
 		},
 		{
+			name: "a user's activation fails", more: `environment.etc.changed.text = "u";`,
+			before: "useradd --create-home ann; loginctl enable-linger ann; u=/run/user/$(id -u ann); until [ -S $u/bus ]; do sleep 0.1; done; rm -rf $u/nixos; touch $u/nixos",
+			after:  "rm -f /run/user/$(id -u ann)/nixos; loginctl disable-linger ann; while loginctl list-users | grep -q ' ann'; do sleep 0.1; done; userdel --remove ann",
+			code:   report.Unhealthy, says: "the activation of user ann failed (exit code 4)",
+			left: func(toplevel string) string { return toplevel + "\n" + deployed.record.Toplevel },
+		},
+		{
+			name: "a check refuses the boot loader", more: `system.preSwitchChecks.no = "[ $2 != boot ] || { echo not on a sunday >&2; exit 1; }";`,
+			code: report.Failed, says: "its pre-switch check no refuses (exit code 1)",
+			left: func(toplevel string) string { return toplevel + "\n" + deployed.record.Toplevel },
+		},
+		{
+			name: "the boot loader fails", more: `boot.loader.external = { enable = true; installHook = pkgs.writeShellScript "full" "exit 1"; };`,
+			code: report.Failed, says: "the boot loader can't be installed (exit code 1)",
+			left: func(toplevel string) string { return toplevel + "\n" + deployed.record.Toplevel },
+		},
+		{
 			name: "the init interface differs", more: `system.initInterfaceVersion = "other";`,
 			code: report.RebootNeeded, says: "needs a reboot",
 			left: func(toplevel string) string { return deployed.record.Toplevel + "\n" + toplevel },

@@ -118,7 +118,11 @@ func switchHonoursHowUnitsWantToChange(t *testing.T, m machine) {
 	code, _ := m.to(t, m.install(t, of("one")), "switch")
 	assert.Equal(t, code, 0)
 	m.must(t, "systemctl stop changes.service")
-	code, said := m.to(t, m.install(t, of("two")), "switch")
+	two := m.install(t, of("two"))
+	code, said := m.to(t, two, "dry-activate")
+	assert.Equal(t, code, 0)
+	assert.Check(t, is.Contains(said, "would NOT stop the following changed units: never.service\n"))
+	code, said = m.to(t, two, "switch")
 	assert.Equal(t, code, 0)
 	assert.Check(t, is.Contains(said, "NOT restarting the following changed units: never.service\n"))
 	assert.Check(t, is.Contains(said, "reloading the following units: reloads.service, triggered.service\n"))
@@ -145,51 +149,70 @@ func switchTellsHowItFailed(t *testing.T, m machine) {
 		name, more, verb string
 		code             int
 		says             string
-		current, boot    bool // whether it became the current system, and the next one
+		current, boot    bool   // whether it became the current system, and the next one
+		before, after    string // scripts on the machine
 	}{
 		{
 			"a check refuses", `system.preSwitchChecks.no = "echo never; exit 1";`, "switch",
-			1, "Pre-switch check 'no' failed\nPre-switch checks failed\n", false, false,
+			1, "Pre-switch check 'no' failed\nPre-switch checks failed\n", false, false, "", "",
 		},
 		{
 			"a check refuses the check", `system.preSwitchChecks.no = "false";`, "check",
-			1, "Pre-switch check 'no' failed\n", false, false,
+			1, "Pre-switch check 'no' failed\n", false, false, "", "",
 		},
 		{
 			"an inhibitor differs", `system.switch.inhibitors.bus = lib.mkForce "broker";`, "switch",
-			1, "Checking switch inhibitors... these differ from the running system: bus\n", false, false,
+			1, "Checking switch inhibitors... these differ from the running system: bus\n", false, false, "", "",
 		},
 		{
 			"the boot loader is not installed",
 			`boot.loader.external = { enable = true; installHook = pkgs.writeShellScript "hook" "exit 3"; };`, "switch",
-			1, "Failed to install bootloader\n", false, false,
+			1, "Failed to install bootloader\n", false, false, "", "",
 		},
 		{
 			"activation fails", `system.activationScripts.bad = "false; echo went on >&2";`, "switch",
-			2, "went on\nActivation script snippet 'bad' failed (1)\n", true, true,
+			2, "went on\nActivation script snippet 'bad' failed (1)\n", true, true, "", "",
 		},
 		{
 			"a unit fails", bad, "switch",
-			4, "warning: the following units failed: bad.service\n", true, true,
+			4, "warning: the following units failed: bad.service\n", true, true, "", "",
 		},
 		{
 			"a unit hides a failed activation",
 			`system.activationScripts.bad = "false";` + bad, "test",
-			4, "Activation script snippet 'bad' failed (1)\n", true, false,
+			4, "Activation script snippet 'bad' failed (1)\n", true, false, "", "",
 		},
 		{
 			"a unit restarts for ever",
 			`systemd.services.loop = { wantedBy = [ "multi-user.target" ]; script = "exit 7";
 			  serviceConfig = { Type = "notify"; Restart = "always"; RestartSec = 1000; }; };`, "test",
-			4, "warning: the following units failed: loop.service\n", true, false,
+			4, "warning: the following units failed: loop.service\n", true, false, "", "",
 		},
 		{
 			"another init", `system.initInterfaceVersion = lib.mkForce "other";`, "switch",
-			100, "until you reboot the system", false, true,
+			100, "until you reboot the system", false, true, "", "",
 		},
 		{
 			"an inhibitor that boot ignores", `system.switch.inhibitors.bus = lib.mkForce "broker";`, "boot",
-			0, "Not checking switch inhibitors (action = boot)\n", false, true,
+			0, "Not checking switch inhibitors (action = boot)\n", false, true, "", "",
+		},
+		{
+			"a check refuses before another", `system.preSwitchChecks.a = "false"; system.preSwitchChecks.b = "echo never asked";`, "switch",
+			1, "Pre-switch check 'a' failed\nPre-switch checks failed\n", false, false, "", "",
+		},
+		{
+			"a check refuses in its midst", `system.preSwitchChecks.no = "false; true";`, "test",
+			1, "Pre-switch check 'no' failed\n", false, false, "", "",
+		},
+		{
+			"no NixOS", "", "switch",
+			2, "This is not a NixOS installation!\n", false, false,
+			"mv /etc/NIXOS /etc/os-release /run/; sed s/^ID=.*/ID=debian/ /run/os-release >/etc/os-release", "mv /run/NIXOS /run/os-release /etc/",
+		},
+		{
+			"no system that runs", "", "test",
+			100, "until you reboot the system", false, false,
+			"mv /run/current-system /run/runs", "mv -T /run/runs /run/current-system",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -198,7 +221,10 @@ func switchTellsHowItFailed(t *testing.T, m machine) {
 				more += `system.switch.inhibitors.bus = "dbus";`
 			}
 			toplevel := m.install(t, module("other", more))
+			m.must(t, test.before+"\n:")
 			code, said := m.to(t, toplevel, test.verb)
+			m.must(t, test.after+"\n:")
+			assert.Check(t, !contains(said, "never asked"))
 			assert.Equal(t, code, test.code)
 			assert.Check(t, is.Contains(said, test.says))
 			assert.Equal(t, m.current(t) == toplevel, test.current)
@@ -207,6 +233,37 @@ func switchTellsHowItFailed(t *testing.T, m machine) {
 			assert.Equal(t, code, 0, "there is a way back")
 			assert.Equal(t, m.current(t), good)
 		})
+	}
+}
+
+func TestSwitchComparesFileSystems(t *testing.T) { onContainers(t, switchComparesFileSystems) }
+
+func switchComparesFileSystems(t *testing.T, m machine) {
+	t.Helper()
+	m.must(t, "rm /etc/fstab") // the machine's own, which stays
+	mount := func(point, device, options string) string {
+		return `fileSystems."` + point + `" = { device = "` + device + `"; fsType = "tmpfs"; options = [ "noauto" "` + options + `" ]; };`
+	}
+	before := m.install(t, module("same", mount("/", "root", "size=1m")+mount("/nix", "store", "size=1m")+
+		mount("/srv/a-b", "one", "size=1m")+mount("/srv/gone", "one", "size=1m")+mount("/srv/asked", "one", "x-systemd.automount")+
+		mount("/srv/other", "one", "size=1m")+`swapDevices = [ { device = "/dev/one"; } { device = "/dev/two"; } ];`))
+	code, _ := m.to(t, before, "switch")
+	assert.Equal(t, code, 0)
+	assert.Check(t, is.Contains(m.must(t, "cat /etc/fstab"), "/dev/two none swap"))
+
+	after := m.install(t, module("same", mount("/", "disk", "size=1m")+mount("/nix", "disk", "size=2m")+
+		mount("/srv/a-b", "one", "size=2m")+mount("/srv/other", "two", "size=1m")+mount("/srv/new", "one", "size=1m")+
+		`swapDevices = [ { device = "/dev/two"; } ];`))
+	code, said := m.to(t, after, "dry-activate")
+	assert.Equal(t, code, 0)
+	for _, line := range []string{
+		"would stop swap device: /dev/one\n",
+		"would stop the following units: srv-asked.automount, srv-gone.mount\n",
+		"would NOT stop the following changed units: -.mount\n",
+		`would reload the following units: nix.mount, srv-a\x2db.mount` + "\n",
+		"would restart the following units: srv-other.mount\n",
+	} {
+		assert.Check(t, is.Contains(said, line))
 	}
 }
 

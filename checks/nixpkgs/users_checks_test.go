@@ -63,9 +63,32 @@ func reachesUsers(t *testing.T, m machine) {
 	assert.Equal(t, code, 0)
 	assert.Check(t, is.Contains(said, "reloading user units for ann...\n"))
 	m.ofUser(t, failed, "other.service")
-	m.switched(t, m.install(t, lingering("true", "true")), "switch")
+	well := m.install(t, lingering("true", "true"))
+	m.switched(t, well, "switch")
+	m.must(t, "systemctl --user -M ann@ start other.service")
 	m.ofUser(t, "is-active works.service other.service", "active\nactive")
 	m.ofUser(t, failed, "")
+
+	code, said = m.to(t, broken, "switch")
+	assert.Equal(t, code, 4)
+	for _, line := range []string{
+		"stopping the following user units: other.service\n", "starting the following user units: other.service\n",
+		"Failed to start user unit other.service\n", "warning: the following user units failed: other.service\n", "warning: user activation for ann failed\n",
+	} {
+		assert.Check(t, is.Contains(said, line))
+	}
+	code, said = m.to(t, broken, "switch")
+	assert.Equal(t, code, 0, "what is failed there by now is not counted: %s", said)
+
+	// A manager that nobody reaches fails the whole of it.
+	m.must(t, "mv /run/user/1000/bus /run/user/1000/elsewhere")
+	code, said = m.to(t, well, "switch")
+	m.must(t, "mv /run/user/1000/elsewhere /run/user/1000/bus")
+	assert.Equal(t, code, 4)
+	assert.Check(t, is.Contains(said, "Error: Failed to open dbus connection"))
+	assert.Check(t, is.Contains(said, "warning: user activation for ann failed\n"))
+	m.switched(t, well, "switch")
+	m.must(t, "systemctl --user -M ann@ start other.service")
 
 	m.switched(t, m.install(t, lingering("false", "true")), "switch")
 	poll.WaitOn(t, func(poll.LogT) poll.Result {

@@ -55,9 +55,9 @@ in
   };
 
   config = {
-    environment.etc.fstab.text = lib.concatMapStrings (fs: line fs + "\n") (
-      lib.attrValues config.fileSystems
-    );
+    environment.etc.fstab.text =
+      lib.concatMapStrings (fs: line fs + "\n") (lib.attrValues config.fileSystems)
+      + lib.concatMapStrings (swap: "${swap.device} none swap defaults\n") config.swapDevices;
     assertions = lib.mapAttrsToList (name: fs: {
       assertion = fs.device != null || fs.label != null || fs.fsType != "auto";
       message = "No device specified for mount point `${name}'.";

@@ -60,9 +60,12 @@ esac
 [ "${NIXOS_NO_SYNC:-}" = 1 ] || sync -f $TOPLEVEL/init 2>/dev/null || sync
 [ "$action" != boot ] || exit 0
 
+# A machine without a system of its own has another init. The one underneath, before
+# it takes its first, is the exception: NixOS is never there.
 old=$(readlink -f /run/current-system) || old=
-[ -e "$old/init-interface-version" ] || old= # the first system of this machine
-if [ -n "$old" ] && ! cmp -s $old/init-interface-version $TOPLEVEL/init-interface-version; then
+if [ ! -e "$old/init-interface-version" ] && [ ! -e /var/lib/nixos/etc-entries ]; then
+	old=
+elif ! cmp -s "$old/init-interface-version" $TOPLEVEL/init-interface-version; then
 	log "Warning: the new NixOS configuration has an ‘init’ that is incompatible with the current configuration. The new configuration won't take effect until you reboot the system."
 	exit 100
 fi
@@ -87,8 +90,13 @@ file_of() { # SYSTEM UNIT: its file, or that of its template
 }
 says() { grep -qiE "^$2=(${3:-true|yes|on|1})\$" "$1"; } # FILE KEY [VALUE]
 
-# What of a unit counts as a change.
-essence() { grep -vE '^(Description|Documentation|X-Reload-Triggers|[#;].*)(=|$)' "$1" || :; }
+# What of a unit counts as a change that it restarts for.
+ignored='X-Reload-Triggers|Description|Documentation|OnFailure|OnSuccess|OnFailureJobMode|IgnoreOnIsolate'
+ignored=$ignored'|StopWhenUnneeded|RefuseManualStart|RefuseManualStop|AllowIsolate|CollectMode|SourcePath'
+essence() { # FILE [MORE KEYS]
+	awk '/^\[/ { install = $0 == "[Install]" } !install' "$1" | grep -vE "^(($ignored${2:-})=|[#;]|\$)" || :
+}
+of_key() { grep "^$2=" "$1"; } # FILE KEY
 
 # --- What has to be done.
 before=$(active)
@@ -98,24 +106,32 @@ for list in start restart reload; do # what an interrupted run left undone
 done
 
 plan_changed() { # UNIT OLDFILE NEWFILE
-	local unit=$1 from=$2 to=$3 socket
+	local unit=$1 from=$2 to=$3 socket mild='|ExecReload'
+	case $unit in *.mount) mild='|Options' ;; esac
+	if [ "$(essence "$from" "$mild")" = "$(essence "$to" "$mild")" ]; then
+		# What it reloads for, or nothing at all that counts.
+		if [ "$(of_key "$from" X-Reload-Triggers)" != "$(of_key "$to" X-Reload-Triggers)" ] ||
+			{ of_key "$to" "${mild#|}" >/dev/null && [ "$(of_key "$from" "${mild#|}")" != "$(of_key "$to" "${mild#|}")" ]; }; then
+			reload="$reload $unit"
+		fi
+		return
+	fi
 	case $unit in
 	sysinit.target | basic.target | multi-user.target | graphical.target | *.path | *.slice | *.socket) return ;;
-	*.mount)
+	-.mount | nix.mount)
 		reload="$reload $unit"
 		return
 		;;
+	*.mount)
+		restart="$restart $unit"
+		return
+		;;
 	esac
-	if [ "$(essence "$from")" = "$(essence "$to")" ]; then
-		# Nothing but its reload triggers, or nothing at all that counts.
-		if [ "$(grep '^X-Reload-Triggers=' "$from")" != "$(grep '^X-Reload-Triggers=' "$to")" ]; then
-			reload="$reload $unit"
-		fi
-	elif says "$to" X-ReloadIfChanged; then
+	if says "$to" X-ReloadIfChanged; then
 		reload="$reload $unit"
 	elif says "$to" X-RestartIfChanged 'false|no|off|0' || says "$to" RefuseManualStop || says "$to" X-OnlyManualStart; then
 		skip="$skip $unit"
-	elif says "$to" X-StopIfChanged 'false|no|off|0'; then
+	elif says "$to" X-StopIfChanged 'false|no|off|0' || [ "${unit##*.}" != service ]; then
 		restart="$restart $unit"
 	else
 		stop="$stop $unit"
@@ -134,22 +150,60 @@ plan_changed() { # UNIT OLDFILE NEWFILE
 
 nl='
 '
-if [ -n "$old" ]; then
+ours() { [ "$(readlink "/etc/systemd/system/$1")" = "/etc/static/systemd/system/$1" ]; } # FILE
+theirs() { :; }
+plan() { # WHOSE: a test of the units' files
+	local unit from to
 	for unit in $before; do
-		from=$(file_of $old "$unit") || continue
-		[ "$(readlink "/etc/systemd/system/${from##*/}")" = "/etc/static/systemd/system/${from##*/}" ] || continue
+		from=$(file_of $old "$unit") && "$1" "${from##*/}" || continue
 		if ! to=$(file_of $TOPLEVEL "$unit") || [ "$(readlink "$to")" = /dev/null ]; then
 			says "$from" X-StopOnRemoval 'false|no|off|0' || stop="$stop $unit"
 			continue
 		fi
 		case $unit in *.target)
 			says "$to" RefuseManualStart || says "$to" X-OnlyManualStart || start="$start $unit"
-			says "$to" X-StopOnReconfiguration && stop="$stop $unit"
+			! says "$to" X-StopOnReconfiguration || stop="$stop $unit"
+			continue
 			;;
 		esac
 		cmp -s "$from" "$to" || plan_changed "$unit" "$from" "$to"
 	done
-fi
+}
+[ -z "$old" ] || plan ours
+
+# File systems: new ones are mounted by their target.
+mounts() { awk '!/#/ && NF > 2 && $3 != "swap" { print $2, $1, $3, $4 }' "$1" 2>/dev/null; }
+while read -r point device kind options; do
+	[ -n "$point" ] || continue
+	unit=$(systemd-escape --path --suffix=mount "$point")
+	read -r there new_device new_kind new_options <<-end
+		$(mounts $TOPLEVEL/etc/fstab | awk -v point="$point" '$1 == point')
+	end
+	if [ -z "$there" ]; then
+		case $options in *x-systemd.automount*) unit=${unit%.mount}.automount ;; esac
+		stop="$stop $unit"
+	elif [ "$device $kind" != "$new_device $new_kind" ]; then
+		case $point in
+		/ | /nix) [ "$options" = "$new_options" ] && skip="$skip $unit" || reload="$reload $unit" ;;
+		*) restart="$restart $unit" ;;
+		esac
+	elif [ "$options" != "$new_options" ]; then
+		reload="$reload $unit"
+	fi
+done <<end
+$(mounts /etc/fstab)
+end
+swaps() { awk '!/#/ && NF > 2 && $3 == "swap" { print $1 }' "$1" 2>/dev/null; }
+for device in $(swaps /etc/fstab); do
+	if swaps $TOPLEVEL/etc/fstab | grep -qxF -e "$device"; then
+		continue
+	elif [ "$action" = dry-activate ]; then
+		log "would stop swap device: $device"
+	else
+		log "stopping swap device: $device"
+		swapoff "$device" 2>/dev/null || log "Failed to stop swapping to $device: it can't be"
+	fi
+done
 # Targets of the machine underneath that ours add to.
 for unit in $before; do
 	case $unit in *.target)
@@ -163,12 +217,15 @@ reexec=
 if ! cmp -s "$old/etc/systemd/system.conf" $TOPLEVEL/etc/systemd/system.conf && [ -n "$old" ]; then
 	[ -e "$old/etc/systemd/system.conf" ] || [ -e $TOPLEVEL/etc/systemd/system.conf ] && reexec=yes
 fi
-listed=
-for unit in $start; do case $unit in *.target) ;; *) listed="$listed $unit" ;; esac; done
+list() { # the units of $start without targets, which always are
+	listed=
+	for unit in $start; do case $unit in *.target) ;; *) listed="$listed $unit" ;; esac; done
+}
+list
 
 if [ "$action" = dry-activate ]; then
 	tell "would stop the following units" $stop
-	tell "would NOT restart the following changed units" $skip
+	tell "would NOT stop the following changed units" $skip
 	log "would activate the configuration..."
 	other $TOPLEVEL/dry-activate "$TOPLEVEL"
 	[ -z "$reexec" ] || log "would restart systemd"
@@ -186,12 +243,14 @@ systemctl_jobs() { # VERB UNIT...: only jobs that fail count
 	[ $? != 0 ] || return 0
 	[ -z "$said" ] || log "$said"
 	case $said in
-	*"Job for "*" failed"* | *"dependency job for"* | *"timed out"* | *"Failed to "*) code=4 ;;
+	*"Job for "*" failed"* | *"dependency job for"* | *"timed out"*) code=4 ;;
+	*"Failed to "*) [ "$1" = stop ] || code=4 ;; # what can't be stopped is not up
 	esac
 }
-for list in start restart reload; do
-	eval "printf '%s\n' \$$list" >$run/$list-list
-done
+undone() { for unit; do echo "$unit"; done; }
+undone $start $keep >$run/start-list
+undone $restart >$run/restart-list
+undone $reload >$run/reload-list
 
 tell "stopping the following units" $stop
 [ -z "$stop" ] || systemctl_jobs stop -- $stop
@@ -210,26 +269,60 @@ fi
 systemctl reset-failed || :
 timeout 180 systemctl daemon-reload 9>&- || die 1 "Failed to reload systemd"
 
-# Managers of users: what changed of their units restarts if it runs.
-of_user() { # USER ARG...
-	local user=$1
+# Managers of users get the same in small. What fails of their jobs counts, not what
+# is failed there, nor how the activation of a user ends.
+of_user() { systemctl --user --machine="$user@" "$@"; }
+user_jobs() { # VERB UNIT...
+	local said unit verb=$1
+	[ $# -gt 1 ] || return 0
 	shift
-	systemctl --user --machine="$user@" "$@"
+	said=$(of_user "$verb" -- "$@" 2>&1) && return 0
+	well=
+	for unit in $(echo "$said" | sed -n 's/^\(Job\|A dependency job\) for \([^ ]*\) failed.*/\2/p'); do
+		log "Failed to $verb user unit $unit"
+		failed="$failed $unit"
+	done
+	echo "$said" | sed -n "s/^Failed to $verb /&user unit /p" >&2
 }
-changed=
-for file in $TOPLEVEL/etc/systemd/user/*.*; do
-	[ ! -f "$file" ] || cmp -s "$file" "$old/etc/systemd/user/${file##*/}" || changed="$changed ${file##*/}"
-done
+user_switch() { # USER
+	local user=$1 units=etc/systemd/user before stop= start= restart= reload= skip= listed= failed= well=yes
+	if ! mkdir -p "/run/user/$(id -u "$user")/nixos" 2>/dev/null; then
+		log "Error: Failed to create /run/user/$(id -u "$user")/nixos"
+		return 1
+	fi
+	if ! before=$(of_user list-units --all --plain --no-legend --full 2>/dev/null); then
+		log "Error: Failed to open dbus connection"
+		return 1
+	fi
+	before=$(echo "$before" | awk '$3 == "active" || $3 == "activating" { print $1 }')
+	[ -z "$old" ] || plan theirs
+	list
+	tell "stopping the following user units" $stop
+	user_jobs stop $stop
+	tell "NOT restarting the following user units" $skip
+	of_user daemon-reexec || :
+	of_user reset-failed || :
+	of_user daemon-reload || :
+	tell "reloading the following user units" $reload
+	user_jobs reload $reload
+	tell "restarting the following user units" $restart
+	user_jobs restart $restart
+	tell "starting the following user units" $listed
+	user_jobs start $start default.target
+	if [ -e "$TOPLEVEL/$units/nixos-activation.service" ]; then
+		log "restarting the following user units: nixos-activation.service"
+		of_user restart nixos-activation.service 2>/dev/null || :
+	fi
+	[ -z "$failed" ] || log "warning: the following user units failed: $(shown $failed)
+See \`systemctl --user status$failed\` for details."
+	[ -n "$well" ]
+}
 # Those who are logged in are known to logind; without it this is the end.
 users=$(timeout 25 loginctl list-users --no-legend 9>&-) || die 11 "Unable to list users with logind: no answer"
 users=$(echo "$users" | awk '{ print $2 }')
 for user in $users; do
 	log "reloading user units for $user..."
-	well=yes
-	of_user "$user" daemon-reload && of_user "$user" reset-failed || well=
-	[ -z "$changed" ] || of_user "$user" try-restart -- $changed || well=
-	of_user "$user" start default.target || well=
-	if [ -z "$well" ]; then
+	if ! user_switch "$user"; then
 		log "warning: user activation for $user failed"
 		code=4
 	fi

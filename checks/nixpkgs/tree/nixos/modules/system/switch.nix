@@ -20,20 +20,20 @@ in
       internal = true;
       description = "All checks as one program.";
       default = "${pkgs.writeShellScript "pre-switch-checks" (
-        "export PATH=${pkgs.applets}/bin:$PATH\n_result=0\n"
+        "export PATH=${pkgs.applets}/bin:$PATH\n"
         + lib.concatStrings (
           lib.mapAttrsToList (name: text: ''
             # pre-switch check ${name}
-            if ! (
+            (
               set -e
               ${text}
-            ) >&2; then
+            ) >&2
+            if [ $? != 0 ]; then
               printf "Pre-switch check '%s' failed\n" ${lib.escapeShellArg name} >&2
-              _result=1
+              exit 1
             fi
           '') cfg.preSwitchChecks
         )
-        + "exit $_result"
       )}";
     };
     switch = {
@@ -51,7 +51,7 @@ in
   };
 
   config.system = {
-    preSwitchChecks.inhibitors = builtins.readFile ./inhibitors.sh;
+    preSwitchChecks.switchInhibitors = builtins.readFile ./inhibitors.sh;
 
     # One pair a line: JSON for those who parse it, lines for the check.
     build.switchInhibitors = pkgs.writeText "switch-inhibitors" (

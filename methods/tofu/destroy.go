@@ -87,13 +87,17 @@ func (r *run) detach(ctx context.Context) error {
 	case f.kind != state.Empty && f.kind != state.Begun, f.state.Lineage != before.Lineage, f.state.Serial != before.Serial:
 		return fail(errors.New("another run changed the state in the moment in which nobody held the lock"))
 	}
-	if err := r.client.Delete(ctx, ""); err != nil {
-		return fail(err)
-	}
-	if gone, err = r.gone(ctx); err == nil && !gone {
+	err = r.client.Delete(ctx, "")
+	gone, unseen := r.gone(ctx)
+	switch {
+	case unseen != nil:
+		return fail(errors.Join(err, unseen))
+	case gone:
+		return nil // whatever it said
+	case err == nil:
 		err = errors.New("the backend said that it removed it, and still has it")
 	}
-	return wrapped(fail, err)
+	return fail(err)
 }
 
 // release marks an empty state that the backend does not delete as one that any run may

@@ -46,3 +46,45 @@ func TestAStateThatMayNotBeDeleted(t *testing.T) {
 		})
 	}
 }
+
+// TestAStateIsDeletedOnceWithoutALock is of backends that delete nothing that is locked:
+// a second request could meet what somebody else made since.
+func TestAStateIsDeletedOnceWithoutALock(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		then bool // somebody else writes a state before the answer is lost
+		ends report.Code
+	}{
+		{"the answer is lost", false, report.Healthy},
+		{"the answer is lost, and somebody else writes", true, report.Failed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t, fakestate.GitLab)
+			b.cold(2)
+			theirs, err := state.Numbered([]byte(b.State()), 99)
+			assert.NilError(t, err)
+			deletions := 0
+			b.Break(func(r *http.Request, _ int) (*fakestate.Answer, bool) {
+				if r.Method != http.MethodDelete {
+					return nil, false
+				}
+				if deletions++; deletions != 2 {
+					return nil, false
+				}
+				return &fakestate.Answer{Then: func() {
+					if c.then {
+						b.Set(theirs, nil)
+					}
+				}}, true
+			})
+			_, err = b.engine(Keys{}).Destroy(t.Context(), objects(2))
+			assert.Equal(t, report.CodeOf(err), c.ends, "%v", err)
+			assert.Equal(t, deletions, 2)
+			if c.then {
+				assert.Equal(t, b.State(), string(theirs))
+				return
+			}
+			assert.Equal(t, b.State(), "")
+		})
+	}
+}

@@ -130,7 +130,12 @@ type request struct {
 	lock    string // the id of the lock that allows it; empty without
 	body    []byte
 	once    bool
+	// again is asked before every further try what to send; errDone is that there is
+	// nothing left to do.
+	again func(context.Context) (body []byte, err error)
 }
+
+var errDone = errors.New("it is done")
 
 // answer is what came back.
 type answer struct {
@@ -148,6 +153,13 @@ func (c *Client) do(ctx context.Context, r request) (*answer, error) {
 		within = context.WithoutCancel(ctx)
 	}
 	for n := 0; ; n++ {
+		if n > 0 && r.again != nil {
+			body, err := r.again(within)
+			if err != nil {
+				return nil, err
+			}
+			r.body = body
+		}
 		got, after, err := c.exchange(within, r)
 		if err == nil && !later(got.status) {
 			got.tries = n + 1

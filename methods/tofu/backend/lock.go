@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 )
@@ -78,19 +79,36 @@ func (c *Client) lock(ctx context.Context, info LockInfo, once bool) error {
 	}
 }
 
-// Unlock gives a lock back. One that is gone already was given back by a try
-// whose answer was lost.
-func (c *Client) Unlock(ctx context.Context, info LockInfo) error {
+// Unlock gives back the lock of info, which was just seen to be held. A try whose answer
+// was lost may have given it back, and where locks bind nobody the next one would take
+// it from whoever has it since: so before each further try the backend is asked whose it
+// is, with the throw-away words of probe.
+func (c *Client) Unlock(ctx context.Context, info, probe LockInfo) error {
 	body, err := json.Marshal(info)
 	if err != nil {
 		return err
 	}
 	asked := request{method: c.keys.UnlockMethod, address: c.keys.Unlock, body: body}
-	got, err := c.do(ctx, asked)
-	if err != nil {
-		return err
+	asked.again = func(ctx context.Context) ([]byte, error) {
+		err := c.TryLock(ctx, probe)
+		held, ok := Held(err)
+		switch {
+		case err == nil: // nobody had it, and now the probe has
+			return json.Marshal(probe)
+		case !ok:
+			return nil, fmt.Errorf("ask whose the lock is: %w", err)
+		case held.Holder != nil && held.Holder.ID != info.ID:
+			return nil, errDone
+		}
+		return body, nil
 	}
-	if got.status >= 200 && got.status < 300 || got.status == http.StatusNotFound {
+	got, err := c.do(ctx, asked)
+	switch {
+	case errors.Is(err, errDone):
+		return nil
+	case err != nil:
+		return err
+	case got.status >= 200 && got.status < 300 || got.status == http.StatusNotFound:
 		return nil
 	}
 	return got.failed(c.keys.UnlockMethod)

@@ -80,9 +80,10 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // Delete asks the backend to have no state any more. Whether it did so is for a
-// Get to find out: some answer well and do nothing while the state is locked.
+// Get to find out: some answer well and do nothing while the state is locked. Without a
+// lock it is asked once: what a second request removed could be somebody else's.
 func (c *Client) Delete(ctx context.Context, lock string) error {
-	got, err := c.do(ctx, request{method: http.MethodDelete, address: c.keys.Address, lock: lock})
+	got, err := c.do(ctx, request{method: http.MethodDelete, address: c.keys.Address, lock: lock, once: lock == ""})
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func (l *Lock) ours(ctx context.Context) bool {
 	probe := l.probe()
 	err := l.client.TryLock(ctx, probe)
 	if err == nil { // nobody had it
-		_ = l.client.Unlock(ctx, probe)
+		_ = l.open(ctx, probe)
 		return false
 	}
 	held, ok := backend.Held(err)
@@ -105,7 +105,7 @@ func (l *Lock) takeBack(ctx context.Context, stale *backend.LockInfo) error {
 	}
 	// By the holder's own words, so that a strict backend refuses when the lock is no
 	// longer that one; whose it is then, the backend says.
-	err = l.client.Unlock(ctx, *stale)
+	err = l.open(ctx, *stale)
 	status, ok := errors.AsType[*backend.StatusError](err)
 	anothers := ok && (status.Status == http.StatusConflict || status.Status == http.StatusLocked)
 	if err != nil && !anothers {
@@ -142,7 +142,7 @@ func (l *Lock) Probe(ctx context.Context) error {
 	held, ok := backend.Held(err)
 	switch {
 	case err == nil:
-		err = errors.Join(errors.New("the backend gave it to two at once"), l.client.Unlock(ctx, probe))
+		err = errors.Join(errors.New("the backend gave it to two at once"), l.open(ctx, probe))
 		return report.Refuse("hold the lock", err, "nothing is changed over a backend that does not lock; look whether somebody broke the lock, and whether TF_HTTP_LOCK_ADDRESS is right")
 	case !ok:
 		return fmt.Errorf("probe the lock: %w", err)
@@ -152,6 +152,11 @@ func (l *Lock) Probe(ctx context.Context) error {
 		return l.busy(held, errors.New("somebody broke our lock and has it now"))
 	}
 	return nil
+}
+
+// open gives back a lock that was just seen to be held.
+func (l *Lock) open(ctx context.Context, held backend.LockInfo) error {
+	return l.client.Unlock(ctx, held, l.probe())
 }
 
 // probe is a lock that nobody is to get while we hold ours.
@@ -173,7 +178,7 @@ func (l *Lock) Release(ctx context.Context) error {
 	if err == nil {
 		last = probe
 	}
-	if err := l.client.Unlock(ctx, last); err != nil {
+	if err := l.open(ctx, last); err != nil {
 		return fmt.Errorf("give back the lock %s: %w", l.info.ID, err)
 	}
 	return nil
@@ -296,7 +301,7 @@ func Break(ctx context.Context, client *backend.Client, own ID, wanted, version 
 	if id, ours := Parse(holder.ID); own.Life(id, ours) == Alive {
 		return l.busy(held, errors.New("its process lives"))
 	}
-	if err := client.Unlock(ctx, *holder); err != nil {
+	if err := l.open(ctx, *holder); err != nil {
 		return fmt.Errorf("give back the lock %s: %w", wanted, err)
 	}
 	return nil

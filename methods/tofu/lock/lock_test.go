@@ -140,6 +140,57 @@ func TestALockIsOursOnlyWhereItWasGranted(t *testing.T) {
 	}
 }
 
+// TestOnlyOurOwnLockIsGivenBack is of an UNLOCK that is tried again: the first may have
+// been done, and the lock may be another's since.
+func TestOnlyOurOwnLockIsGivenBack(t *testing.T) {
+	here, err := Here()
+	assert.NilError(t, err)
+	me, err := New("web", "apply", here)
+	assert.NilError(t, err)
+	for _, c := range []struct {
+		name   string
+		answer fakestate.Answer // to the first; the zero one is lost
+		took   bool             // it was done all the same
+		then   string           // who takes the lock before the second
+	}{
+		{"the request is lost", fakestate.Answer{}, false, ""},
+		{"the answer is lost", fakestate.Answer{}, true, ""},
+		{"the answer is lost, and another takes it", fakestate.Answer{}, true, "another"},
+		{"it is to come later", fakestate.Answer{Status: http.StatusServiceUnavailable}, false, ""},
+		{"it was done, is to come later, and another takes it", fakestate.Answer{Status: http.StatusServiceUnavailable}, true, "another"},
+	} {
+		for _, way := range fakestate.Ways() {
+			t.Run(c.name+", "+way, func(t *testing.T) {
+				b := fakestate.New(way)
+				defer b.Close()
+				client, err := backend.New(b.Keys(), backend.Pace{Try: time.Hour, Pauses: []time.Duration{0}}, nil)
+				assert.NilError(t, err)
+				defer client.Close()
+				l, err := Take(t.Context(), client, Asked{ID: me, Version: "1.12.6"}, &report.Log{})
+				assert.NilError(t, err)
+				unlocks := 0
+				b.Break(func(r *http.Request, _ int) (*fakestate.Answer, bool) {
+					if r.Method != "UNLOCK" {
+						return nil, false
+					}
+					if unlocks++; unlocks > 1 {
+						return nil, false
+					}
+					answer := c.answer
+					answer.Then = func() {
+						if c.then != "" {
+							b.Set(nil, &backend.LockInfo{ID: c.then})
+						}
+					}
+					return &answer, c.took
+				})
+				assert.NilError(t, l.Release(t.Context()))
+				assert.Equal(t, b.Locked(), c.then)
+			})
+		}
+	}
+}
+
 // TestALockThatNobodyNamesIsBrokenByItsID gives back a lock that only its id tells of.
 func TestALockThatNobodyNamesIsBrokenByItsID(t *testing.T) {
 	here, err := Here()

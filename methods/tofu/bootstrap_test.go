@@ -68,7 +68,7 @@ func TestAFirstRunThatEndsAtAWrite(t *testing.T) {
 				locks := 0
 				b.Break(func(r *http.Request, _ int) (*fakestate.Answer, bool) {
 					if r.Method == "LOCK" {
-						if locks++; phase == bootstrap && locks <= 3 {
+						if locks++; phase == bootstrap && locks <= 4 { // with the last look
 							return &fakestate.Answer{}, false
 						}
 					}
@@ -140,5 +140,30 @@ func TestAFirstRunThatEndsAtAWrite(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestABackendThatAnsweredIsThere is of a backend that is lost sight of once it has given
+// its lock: a first run must not take it for one that is yet to be made.
+func TestABackendThatAnsweredIsThere(t *testing.T) {
+	for name, answer := range map[string]fakestate.Answer{"cut off": {}, "a proxy without a backend": {Status: http.StatusBadGateway}} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, fakestate.Strict)
+			b.cold(2)
+			before := b.State()
+			b.Break(func(_ *http.Request, n int) (*fakestate.Answer, bool) {
+				if n != 2 { // the probe of the lock
+					return nil, false
+				}
+				return &answer, false
+			})
+			e := b.engine(Keys{Phase: bootstrap, Dir: env.Path(filepath.Join(t.TempDir(), "elsewhere"))})
+			quick(e)
+			_, err := e.Apply(t.Context(), objects(3))
+			assert.Equal(t, report.CodeOf(err), report.Failed, "%v", err)
+			assert.ErrorContains(t, err, "probe the lock")
+			assert.Equal(t, b.State(), before)
+			assert.Equal(t, b.Locked(), "")
+		})
 	}
 }

@@ -163,7 +163,7 @@ func (r *run) takeLock(ctx context.Context) error {
 		r.lock = l
 		return nil
 	}
-	if r.engine.Keys.Phase == bootstrap && backend.Unreached(err) && ctx.Err() == nil {
+	if r.engine.Keys.Phase == bootstrap && backend.Unreached(err) && !r.client.Reached() && ctx.Err() == nil {
 		r.log.Infof("the state backend is not there yet: the state stays in %s until it is", r.dir.Path)
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"fediversity.eu/slipway/targets/env"
@@ -77,6 +78,8 @@ type Client struct {
 	log  func(format string, args ...any)
 	pace Pace
 	most int64 // bytes of an answer
+
+	reached atomic.Bool
 }
 
 // Pace is how patient a client is.
@@ -119,6 +122,10 @@ func New(k Keys, pace Pace, log func(format string, args ...any)) (*Client, erro
 		http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}, nil
 }
+
+// Reached reports whether the backend has answered this client at all: then it is there,
+// whatever becomes of later requests.
+func (c *Client) Reached() bool { return c.reached.Load() }
 
 // Close lets go of connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
@@ -227,6 +234,9 @@ func (c *Client) exchange(ctx context.Context, r request) (*answer, time.Duratio
 	}
 	if err != nil {
 		return nil, 0, c.unreached(ctx, r, address, err)
+	}
+	if !nobody(got.StatusCode) {
+		c.reached.Store(true)
 	}
 	// What is as ever is not worth a line.
 	if !r.once && (got.StatusCode >= 300 && got.StatusCode != http.StatusNotFound || time.Since(started) > time.Second) {

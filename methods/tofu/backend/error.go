@@ -107,7 +107,12 @@ func Unreached(err error) bool {
 	var none *UnreachableError
 	var status *StatusError
 	return errors.As(err, &none) ||
-		errors.As(err, &status) && (status.Status == http.StatusBadGateway || status.Status == http.StatusServiceUnavailable || status.Status == http.StatusGatewayTimeout)
+		errors.As(err, &status) && nobody(status.Status)
+}
+
+// nobody reports whether a proxy says by a status that it found nobody behind it.
+func nobody(status int) bool {
+	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }
 
 func (c *Client) unreached(ctx context.Context, r request, address *url.URL, err error) error {

@@ -25,13 +25,13 @@ func (r *run) count() error {
 	if err != nil {
 		return report.Refuse("compare what killed runs made with the state", err, "nothing was changed")
 	}
+	if err := r.doubt(l); err != nil {
+		return report.Fail("compare what killed runs made with the state", err, "nothing was changed")
+	}
+	if err := r.forget(l); err != nil {
+		return report.Fail("forget what a killed run left", err, "nothing was changed")
+	}
 	missing := slices.DeleteFunc(l.Missing(r.newest), func(o ledger.Object) bool {
-		// Where the others are taken in, it is only those of unknown fate that the
-		// caller speaks of.
-		if o.Run == r.engine.Keys.Abandon && (o.ID == "" || !r.engine.Keys.takesIn()) {
-			r.log.Warnf("forgetting %s: STATE_ABANDON says that it is gone", o)
-			return true
-		}
 		if r.d.Adopts != nil && r.d.Adopts(o) {
 			r.log.Infof("%s was made by a killed run and is in no state: its provider finds it by its name", o)
 			return true
@@ -57,7 +57,41 @@ func (r *run) count() error {
 	if unknown {
 		hint += ", after removing those of unknown fate, and with STATE_ABANDON"
 	}
+	if slices.ContainsFunc(missing, func(o ledger.Object) bool { return o.Doubted }) {
+		hint += ". Somebody else has written the state since: what it holds under such an address may be another object"
+	}
 	return report.Refuse("use the state", fmt.Errorf("a killed run made what is in no state: %s", named(missing)), hint)
+}
+
+// forget lets go of what the caller says is gone, also if this run is refused for what
+// another run left: only one run can be named at a time. Where objects are taken in, it
+// is only those of unknown fate that the caller speaks of.
+func (r *run) forget(l *ledger.Ledger) error {
+	run, all := r.engine.Keys.Abandon, !r.engine.Keys.takesIn()
+	forgets := false
+	for _, o := range l.Missing(r.newest) {
+		if o.Run == run && (all || o.ID == "") {
+			r.log.Warnf("forgetting %s: STATE_ABANDON says that it is gone", o)
+			forgets = true
+		}
+	}
+	if !forgets {
+		return nil
+	}
+	return l.Forget(run, all)
+}
+
+// doubt tells the record of what killed runs made when somebody else has written the
+// state since.
+func (r *run) doubt(l *ledger.Ledger) error {
+	if r.remote == nil {
+		return nil
+	}
+	ours, err := r.dir.Known(r.remote)
+	if err != nil || ours {
+		return err
+	}
+	return l.Doubt(r.newest)
 }
 
 // keepsEvents tells whether the next run must compare again: this one did not end

@@ -3,20 +3,28 @@ package tofu
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 
 	"fediversity.eu/slipway/checks/fakestate"
 	"fediversity.eu/slipway/methods/tofu/ledger"
+	"fediversity.eu/slipway/methods/tofu/rundir"
 	"fediversity.eu/slipway/methods/tofu/state"
+	"fediversity.eu/slipway/targets/report"
 )
 
 // lost writes down what a run made that was killed before its state was written.
 func lost(t *testing.T, b *bench, address, id string) {
 	t.Helper()
-	path := filepath.Join(string(b.dir), "events-killed.jsonl")
-	assert.NilError(t, ledger.Start(path, "killed"))
+	lostBy(t, b, "killed", address, id)
+}
+
+func lostBy(t *testing.T, b *bench, run, address, id string) {
+	t.Helper()
+	path := filepath.Join(string(b.dir), "events-"+run+".jsonl")
+	assert.NilError(t, ledger.Start(path, run))
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	assert.NilError(t, err)
 	line := `{"type":"apply_start","hook":{"resource":{"addr":"` + address + `","resource_type":"terraform_data"},"action":"create"}}` + "\n"
@@ -81,6 +89,66 @@ func TestOrphans(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, result.Plan.Add, 0)
 	})
+}
+
+// TestTwoRunsAreForgottenOneAfterTheOther is of what two runs left, of which the caller
+// can name one at a time.
+func TestTwoRunsAreForgottenOneAfterTheOther(t *testing.T) {
+	for _, c := range []struct{ name, id, orphans string }{
+		{"whose objects are gone", "lost", "refuse"},
+		{"whose objects are of unknown fate", "", "import"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t, fakestate.Strict)
+			b.cold(1)
+			lostBy(t, b, "one", "terraform_data.thing[1]", c.id)
+			lostBy(t, b, "two", "terraform_data.thing[2]", c.id)
+			_, err := b.engine(Keys{Orphans: c.orphans, Abandon: "one"}).Apply(t.Context(), objects(3))
+			refusedFor(t, err, "terraform_data.thing[2]")
+			result, err := b.engine(Keys{Orphans: c.orphans, Abandon: "two"}).Apply(t.Context(), objects(3))
+			assert.NilError(t, err)
+			assert.Equal(t, result.Plan.Add, 2)
+		})
+	}
+}
+
+// TestWhatAnotherMadeIsNotOurs is of an object of unknown fate at an address at which
+// somebody else has made one since: the one in the state need not be it.
+func TestWhatAnotherMadeIsNotOurs(t *testing.T) {
+	const second = "terraform_data.thing[1]"
+	for _, c := range []struct {
+		name   string
+		others bool // somebody else wrote the state that has it
+		verb   string
+	}{
+		{"its own run has written the state", false, Apply},
+		{"somebody else has", true, Apply},
+		{"somebody else has, and another is taken in by hand", true, Import},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t, fakestate.Strict)
+			b.cold(2)
+			lost(t, b, second, "")
+			if !c.others {
+				_, s := b.judged()
+				dir, err := rundir.Open(t.Context(), string(b.dir), "killed", nil)
+				assert.NilError(t, err)
+				assert.NilError(t, dir.Know(s))
+				assert.NilError(t, dir.Close(false))
+			}
+			if c.verb == Import {
+				_, err := b.engine(Keys{Orphans: "refuse"}).Import(t.Context(), objects(3), "terraform_data.thing[2]", "taken-in")
+				assert.NilError(t, err)
+			}
+			_, err := b.engine(Keys{Orphans: "refuse"}).Apply(t.Context(), objects(3))
+			if c.others {
+				refusedFor(t, err, second+" (begun, fate unknown)")
+				assert.Assert(t, strings.Contains(strings.Join(report.Hints(err), "\n"), "may be another object"))
+				return
+			}
+			assert.NilError(t, err)
+		})
+	}
 }
 
 // TestARefreshReplacesNothing must not take in what is to be replaced: no later run

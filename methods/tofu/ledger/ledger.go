@@ -29,8 +29,10 @@ type Begun struct {
 
 // The types of the lines that are ours; all others are OpenTofu's.
 const (
-	begun = "slipway_run"
-	ended = "slipway_end"
+	begun     = "slipway_run"
+	ended     = "slipway_end"
+	forgotten = "slipway_forgotten"
+	doubted   = "slipway_doubted"
 )
 
 // End is the last line of a run's events: its OpenTofu ended by itself, and wrote
@@ -59,6 +61,7 @@ type Object struct {
 	Key     string // the attribute that ID is
 	ID      string // empty where it is not known, and where its fate is not
 	Unknown bool   // it was begun, and no end of it was heard
+	Doubted bool   // it has no id, and what the state holds at its address may be another
 }
 
 // String names it.
@@ -88,6 +91,7 @@ type Event struct {
 
 	Run string    `json:"run"`
 	At  time.Time `json:"at"`
+	All bool      `json:"all"` // of what is forgotten
 }
 
 // Durable tells whether a line must be on the disk before anything goes on.
@@ -100,12 +104,14 @@ type Ledger struct {
 	made map[string]map[string]Object // by address and id
 	open map[string]Object            // begun and not ended, by address
 	Runs []string
+
+	files map[string]string // by the names of the runs
 }
 
 // Read reads the events of all runs in a folder, in the order in which they began.
 // A last line that was cut off counts as not written.
 func Read(folder string) (*Ledger, error) {
-	l := &Ledger{made: map[string]map[string]Object{}, open: map[string]Object{}}
+	l := &Ledger{made: map[string]map[string]Object{}, open: map[string]Object{}, files: map[string]string{}}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, err
@@ -122,6 +128,7 @@ func Read(folder string) (*Ledger, error) {
 		}
 		if len(events) > 0 {
 			files = append(files, events)
+			l.files[events[0].Run] = path
 		}
 	}
 	slices.SortFunc(files, func(a, b []Event) int { return cmp.Compare(a[0].At.UnixNano(), b[0].At.UnixNano()) })
@@ -184,7 +191,86 @@ func (l *Ledger) take(run string, e Event) {
 	case ended:
 		// What failed is in the state that it wrote, or was not made.
 		maps.DeleteFunc(l.open, func(_ string, o Object) bool { return o.Run == run })
+	case forgotten:
+		l.drop(run, e.All)
+	case doubted:
+		l.doubt(address)
 	}
+}
+
+// doubt marks what has no id at an address.
+func (l *Ledger) doubt(address string) {
+	if o, ok := l.open[address]; ok {
+		o.Doubted = true
+		l.open[address] = o
+	}
+	if o, ok := l.made[address][""]; ok {
+		o.Doubted = true
+		l.made[address][""] = o
+	}
+}
+
+// Doubt notes for good that somebody else wrote a state: what it holds at the address of
+// an object without an id need not be that object.
+func (l *Ledger) Doubt(s *state.State) error {
+	holds := s.Held()
+	var faults []error
+	for _, o := range l.nameless() {
+		if o.Doubted || !holds(o.Address, "") {
+			continue
+		}
+		var e Event
+		e.Type, e.Hook.Resource.Address = doubted, o.Address
+		faults = append(faults, l.note(o.Run, e))
+		l.doubt(o.Address)
+	}
+	return errors.Join(faults...)
+}
+
+// nameless are the objects without an id.
+func (l *Ledger) nameless() []Object {
+	all := slices.Collect(maps.Values(l.open))
+	for _, objects := range l.made {
+		if o, ok := objects[""]; ok {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// drop lets go of what a run made, or of that alone which has no id.
+func (l *Ledger) drop(run string, all bool) {
+	gone := func(_ string, o Object) bool { return o.Run == run && (all || o.ID == "") }
+	maps.DeleteFunc(l.open, gone)
+	for _, objects := range l.made {
+		maps.DeleteFunc(objects, gone)
+	}
+}
+
+// Forget notes for good that what a run made is gone, or that alone which has no id.
+func (l *Ledger) Forget(run string, all bool) error {
+	if err := l.note(run, Event{Type: forgotten, All: all}); err != nil {
+		return err
+	}
+	l.drop(run, all)
+	return nil
+}
+
+// note adds an event to those of a run. When it returns, it survives a loss of power.
+func (l *Ledger) note(run string, e Event) error {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(l.files[run], os.O_WRONLY|os.O_APPEND, 0)
+	if err == nil {
+		_, err = fmt.Fprintf(file, "\n%s\n", text) // a loss of power may have cut off the line before
+		err = errors.Join(err, file.Sync(), file.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("add to the events of run %s: %w", run, err)
+	}
+	return nil
 }
 
 // Missing are the objects that are in no state, sorted by address.
@@ -196,13 +282,13 @@ func (l *Ledger) Missing(s *state.State) []Object {
 	var missing []Object
 	for address, objects := range l.made {
 		for id, o := range objects {
-			if !holds(address, id) {
+			if o.Doubted || !holds(address, id) {
 				missing = append(missing, o)
 			}
 		}
 	}
 	for address, o := range l.open {
-		if !holds(address, "") {
+		if o.Doubted || !holds(address, "") {
 			missing = append(missing, o)
 		}
 	}

@@ -39,22 +39,27 @@ func TestMissing(t *testing.T) {
 		return event("apply_start", "create", address, "") + event("apply_complete", "create", address, id)
 	}
 	for _, c := range []struct {
-		name string
-		runs []string
-		want []string
+		name   string
+		runs   []string
+		others bool // somebody else has written the state since
+		want   []string
 	}{
-		{"nothing", nil, nil},
-		{"what the state knows", []string{made("t.known", "k")}, nil},
-		{"another object of an address that the state knows", []string{made("t.known", "other")}, []string{"t.known (id other)"}},
-		{"made", []string{made("t.a", "1")}, []string{"t.a (id 1)"}},
-		{"begun", []string{event("apply_start", "create", "t.a", "")}, []string{"t.a (begun, fate unknown)"}},
-		{"begun and failed, and its tofu ended", []string{event("apply_start", "create", "t.a", "") + event("apply_errored", "create", "t.a", "") + string(End())}, nil},
-		{"made, and its tofu ended", []string{made("t.a", "1") + string(End())}, []string{"t.a (id 1)"}},
-		{"made and removed", []string{made("t.a", "1") + event("apply_start", "delete", "t.a", "1") + event("apply_complete", "delete", "t.a", "")}, nil},
-		{"replaced", []string{made("t.a", "1") + event("apply_start", "delete", "t.a", "1") + made("t.a", "2")}, []string{"t.a (id 2)"}},
-		{"made by one run and removed by the next", []string{made("t.a", "1"), event("apply_start", "delete", "t.a", "1")}, nil},
-		{"a last line that was cut off", []string{made("t.a", "1") + `{"type":"apply_st`}, []string{"t.a (id 1)"}},
-		{"updated", []string{event("apply_start", "update", "t.a", "1") + event("apply_complete", "update", "t.a", "1")}, nil},
+		{"nothing", nil, false, nil},
+		{"what the state knows", []string{made("t.known", "k")}, false, nil},
+		{"another object of an address that the state knows", []string{made("t.known", "other")}, false, []string{"t.known (id other)"}},
+		{"made", []string{made("t.a", "1")}, false, []string{"t.a (id 1)"}},
+		{"begun", []string{event("apply_start", "create", "t.a", "")}, false, []string{"t.a (begun, fate unknown)"}},
+		{"begun and failed, and its tofu ended", []string{event("apply_start", "create", "t.a", "") + event("apply_errored", "create", "t.a", "") + string(End())}, false, nil},
+		{"made, and its tofu ended", []string{made("t.a", "1") + string(End())}, false, []string{"t.a (id 1)"}},
+		{"made and removed", []string{made("t.a", "1") + event("apply_start", "delete", "t.a", "1") + event("apply_complete", "delete", "t.a", "")}, false, nil},
+		{"replaced", []string{made("t.a", "1") + event("apply_start", "delete", "t.a", "1") + made("t.a", "2")}, false, []string{"t.a (id 2)"}},
+		{"made by one run and removed by the next", []string{made("t.a", "1"), event("apply_start", "delete", "t.a", "1")}, false, nil},
+		{"a last line that was cut off", []string{made("t.a", "1") + `{"type":"apply_st`}, false, []string{"t.a (id 1)"}},
+		{"updated", []string{event("apply_start", "update", "t.a", "1") + event("apply_complete", "update", "t.a", "1")}, false, nil},
+		{"begun, and the state knows one of its address", []string{event("apply_start", "create", "t.known", "")}, false, nil},
+		{"begun, and others have written a state that knows one of its address", []string{event("apply_start", "create", "t.known", "")}, true, []string{"t.known (begun, fate unknown)"}},
+		{"made without an id, and others have written a state that knows one of its address", []string{made("t.known", "")}, true, []string{"t.known"}},
+		{"what a state of others knows", []string{made("t.known", "k")}, true, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), `[prod]*\`)
@@ -65,12 +70,49 @@ func TestMissing(t *testing.T) {
 			l, err := Read(dir)
 			assert.NilError(t, err)
 			assert.Equal(t, len(l.Runs), len(c.runs))
-			var got []string
-			for _, o := range l.Missing(s) {
-				got = append(got, o.String())
-				assert.Assert(t, o.Run != "")
+			if c.others {
+				assert.NilError(t, l.Doubt(s))
 			}
-			assert.DeepEqual(t, got, c.want)
+			again, err := Read(dir)
+			assert.NilError(t, err)
+			for _, l := range []*Ledger{l, again} {
+				var got []string
+				for _, o := range l.Missing(s) {
+					got = append(got, o.String())
+					assert.Assert(t, o.Run != "")
+				}
+				assert.DeepEqual(t, got, c.want)
+			}
+		})
+	}
+}
+
+func TestWhatIsForgottenStaysForgotten(t *testing.T) {
+	const made = `{"type":"apply_complete","hook":{"resource":{"addr":"t.nameless"},"action":"create"}}` + "\n"
+	for _, c := range []struct {
+		name string
+		all  bool
+		want []string // of both runs
+	}{
+		{"all", true, []string{"t.b (id 2)"}},
+		{"what has no id", false, []string{"t.a (id 1)", "t.b (id 2)"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "one", event("apply_complete", "create", "t.a", "1")+made+event("apply_start", "create", "t.c", "")+`{"type":"apply_st`)
+			write(t, dir, "two", event("apply_complete", "create", "t.b", "2"))
+			first, err := Read(dir)
+			assert.NilError(t, err)
+			assert.NilError(t, first.Forget("one", c.all))
+			again, err := Read(dir)
+			assert.NilError(t, err)
+			for _, l := range []*Ledger{first, again} {
+				var got []string
+				for _, o := range l.Missing(nil) {
+					got = append(got, o.String())
+				}
+				assert.DeepEqual(t, got, c.want)
+			}
 		})
 	}
 }

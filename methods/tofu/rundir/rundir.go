@@ -227,7 +227,8 @@ func Note(work, path string) error {
 }
 
 // Clear removes what earlier runs and this one left: the state is where it
-// belongs. The events stay where they tell of what is in no state.
+// belongs. The events stay where they tell of what is in no state, and with them what
+// the backend had then: another's version may hold other objects at their addresses.
 func (d *Dir) Clear(keepEvents bool) error {
 	runs, err := matches(d.Path, "run-*")
 	faults := []error{err}
@@ -240,9 +241,10 @@ func (d *Dir) Clear(keepEvents bool) error {
 	}
 	journal, err := matches(d.journal(), "*")
 	faults = append(faults, err)
-	gone := slices.Concat(journal, []string{d.TofuProcess(), d.known()})
+	gone := slices.Concat(journal, []string{d.TofuProcess()})
 	if !keepEvents {
 		events, err := matches(d.Path, "events-*.jsonl")
+		gone = append(gone, d.known())
 		gone, faults = append(gone, events...), append(faults, err)
 	}
 	for _, path := range gone {

@@ -47,18 +47,18 @@ func (r *run) count() error {
 		return report.Refuse("refresh the state", fmt.Errorf("a killed run made what is in no state: %s, and a refresh replaces nothing", named(missing)),
 			"nothing was changed: apply with STATE_ORPHANS=replace first, or take in what is sound by STATE_ORPHANS=import")
 	}
-	unknown := slices.ContainsFunc(missing, func(o ledger.Object) bool { return o.ID == "" })
-	if len(missing) == 0 || r.engine.Keys.takesIn() && !unknown {
+	unknown := slices.DeleteFunc(slices.Clone(missing), func(o ledger.Object) bool { return o.ID != "" })
+	if len(missing) == 0 || r.engine.Keys.takesIn() && len(unknown) == 0 {
 		r.orphans = missing
 		return nil
 	}
-	hint := "nothing was changed: they would be made twice. Remove what is there of them and say STATE_ABANDON=" + missing[0].Run +
+	hint := "nothing was changed: they would be made twice. Remove what is there of them and say " + abandoning(missing) +
 		", or take in those with an id by STATE_ORPHANS=import or replace"
-	if unknown {
-		hint += ", after removing those of unknown fate, and with STATE_ABANDON"
+	if len(unknown) > 0 {
+		hint += ", after removing those of unknown fate, and with " + abandoning(unknown)
 	}
 	if slices.ContainsFunc(missing, func(o ledger.Object) bool { return o.Doubted }) {
-		hint += ". Somebody else has written the state since: what it holds under such an address may be another object"
+		hint += "; somebody else has written the state since, and what it holds under such an address may be another object"
 	}
 	return report.Refuse("use the state", fmt.Errorf("a killed run made what is in no state: %s", named(missing)), hint)
 }
@@ -79,6 +79,17 @@ func (r *run) forget(l *ledger.Ledger) error {
 		return nil
 	}
 	return l.Forget(run, all)
+}
+
+// abandoning is what to say when objects are gone, run after run: one at a time.
+func abandoning(objects []ledger.Object) string {
+	var said []string
+	for _, o := range objects {
+		if one := "STATE_ABANDON=" + o.Run; !slices.Contains(said, one) {
+			said = append(said, one)
+		}
+	}
+	return strings.Join(said, ", then ")
 }
 
 // doubt tells the record of what killed runs made when somebody else has written the

@@ -105,10 +105,28 @@ func TestTwoRunsAreForgottenOneAfterTheOther(t *testing.T) {
 			lostBy(t, b, "two", "terraform_data.thing[2]", c.id)
 			_, err := b.engine(Keys{Orphans: c.orphans, Abandon: "one"}).Apply(t.Context(), objects(3))
 			refusedFor(t, err, "terraform_data.thing[2]")
+			assert.Assert(t, strings.Contains(strings.Join(report.Hints(err), "\n"), "STATE_ABANDON=two"), "%v", report.Hints(err))
 			result, err := b.engine(Keys{Orphans: c.orphans, Abandon: "two"}).Apply(t.Context(), objects(3))
 			assert.NilError(t, err)
 			assert.Equal(t, result.Plan.Add, 2)
 		})
+	}
+}
+
+// TestEveryRunIsNamed is of what several runs left: each must be abandoned by its name.
+func TestEveryRunIsNamed(t *testing.T) {
+	b := newBench(t, fakestate.Strict)
+	b.cold(1)
+	lostBy(t, b, "one", "terraform_data.thing[1]", "lost")
+	lostBy(t, b, "two", "terraform_data.thing[2]", "")
+	lostBy(t, b, "three", "terraform_data.thing[3]", "lost")
+	for orphans, says := range map[string]string{
+		"refuse": "STATE_ABANDON=one, then STATE_ABANDON=two, then STATE_ABANDON=three, or take in",
+		"import": "those of unknown fate, and with STATE_ABANDON=two",
+	} {
+		_, err := b.engine(Keys{Orphans: orphans}).Apply(t.Context(), objects(4))
+		refusedFor(t, err, "terraform_data.thing[3]")
+		assert.Assert(t, strings.Contains(strings.Join(report.Hints(err), "\n"), says), "%v", report.Hints(err))
 	}
 }
 

@@ -3,6 +3,7 @@
 package fakestate
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -140,6 +141,7 @@ func (b *Backend) Stored() []string {
 // ServeHTTP answers a request, or breaks as it was told to.
 func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body)) // for a fault to look at
 	b.mu.Lock()
 	b.asked = append(b.asked, r.Method+" "+r.URL.Path)
 	n, fault := len(b.asked), b.fault

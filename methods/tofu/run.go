@@ -329,6 +329,14 @@ func (r *run) apply(ctx context.Context, p Plan) error {
 	if !p.Changed {
 		return nil
 	}
+	return r.watched(ctx, func(ctx context.Context) (byItself bool, err error) {
+		err = r.shop.apply(ctx)
+		return r.shop.control.Last().ByItself, err
+	})
+}
+
+// watched lets an OpenTofu make things, which says how it ended.
+func (r *run) watched(ctx context.Context, work func(context.Context) (byItself bool, err error)) error {
 	if r.lock != nil {
 		if err := r.lock.Probe(ctx); err != nil {
 			return explained(err)
@@ -340,8 +348,8 @@ func (r *run) apply(ctx context.Context, p Plan) error {
 		}
 		r.begun = true
 	}
-	err := r.shop.apply(ctx)
-	r.lost = !r.shop.control.Last().ByItself
+	byItself, err := work(ctx)
+	r.lost = !byItself
 	return err
 }
 

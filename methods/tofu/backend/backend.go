@@ -86,10 +86,15 @@ type Client struct {
 type Pace struct {
 	Try    time.Duration   // one request with its answer
 	Pauses []time.Duration // between tries
+	Lag    []time.Duration // between looks for what was written: a backend of several machines may give the version before
 }
 
 // Patient is the pace of a run: a backend that restarts is worth some seconds.
-var Patient = Pace{Try: 20 * time.Second, Pauses: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second}}
+var Patient = Pace{
+	Try:    20 * time.Second,
+	Pauses: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second},
+	Lag:    []time.Duration{200 * time.Millisecond, time.Second, 2 * time.Second},
+}
 
 // Largest bounds a state, in bytes: what is read and what is written alike. States of
 // some hundred megabytes exist.

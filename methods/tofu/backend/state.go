@@ -29,9 +29,6 @@ func (c *Client) Get(ctx context.Context) (body []byte, present bool, err error)
 	}
 }
 
-// lag is how long a backend of several machines may give the version before.
-var lag = []time.Duration{0, 200 * time.Millisecond, time.Second, 2 * time.Second}
-
 // Put writes the state and reads it back. What is read decides: equal means
 // stored, whatever the write was answered with (a lost answer, a refusal of what
 // is there already), and unequal means not stored, whatever it was answered with
@@ -44,7 +41,7 @@ func (c *Client) Put(ctx context.Context, lock string, body []byte) error {
 		sent = got.failed(c.keys.UpdateMethod)
 	}
 	var read error
-	for i, pause := range lag {
+	for i, pause := range append([]time.Duration{0}, c.pace.Lag...) {
 		if i > 0 && sent != nil {
 			break // it said no, and what is there says so too
 		}

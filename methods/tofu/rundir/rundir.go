@@ -31,6 +31,7 @@ import (
 type Dir struct {
 	Path string
 	Run  string // the name of this run
+	uid  int    // whose it must be
 	lock *os.File
 }
 
@@ -39,9 +40,9 @@ type Dir struct {
 const dyingLimit = 5 * time.Minute
 
 // Open takes the directory, which it makes if needed. The error has exit code 75
-// when another run is in it.
+// when another run is in it, and 2 when it is not this user's alone.
 func Open(ctx context.Context, path, run string, log *report.Log) (*Dir, error) {
-	d := &Dir{Path: path, Run: run}
+	d := &Dir{Path: path, Run: run, uid: os.Geteuid()}
 	if err := d.take(); err != nil {
 		return nil, err
 	}
@@ -88,7 +89,10 @@ func (d *Dir) claim() error {
 	if err := os.MkdirAll(d.Path, 0o700); err != nil {
 		return fmt.Errorf("make the run directory: %w", err)
 	}
-	var err error
+	err := ours(d.Path, d.uid)
+	if err != nil {
+		return err
+	}
 	if d.lock, err = os.OpenFile(d.file("lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		return fmt.Errorf("lock the run directory: %w", err)
 	}

@@ -168,13 +168,13 @@ func (r *run) replaced() []tfexec.PlanOption {
 	return opts
 }
 
-// named lists objects for a line.
+// named lists objects, all of them: only by their names can they be taken in or removed.
 func named(objects []ledger.Object) string {
 	names := make([]string, len(objects))
 	for i, o := range objects {
 		names[i] = o.String()
 	}
-	return listed(names)
+	return strings.Join(names, ", ")
 }
 
 // listed is the start of a list, and how many more there are.

@@ -1,6 +1,7 @@
 package tofu
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -128,6 +129,43 @@ func TestEveryRunIsNamed(t *testing.T) {
 		refusedFor(t, err, "terraform_data.thing[3]")
 		assert.Assert(t, strings.Contains(strings.Join(report.Hints(err), "\n"), says), "%v", report.Hints(err))
 	}
+}
+
+// TestNoneOfManyIsLeftOut is of more lost objects than a line has room for.
+func TestNoneOfManyIsLeftOut(t *testing.T) {
+	const many = 30
+	b := newBench(t, fakestate.Strict)
+	b.cold(1)
+	_, older := b.judged()
+	_, err := b.engine(Keys{}).Apply(t.Context(), objects(many))
+	assert.NilError(t, err)
+	_, newer := b.judged()
+	address := func(i int) string { return fmt.Sprintf("terraform_data.thing[%d] (", i) }
+
+	t.Run("that a leftover tells of", func(t *testing.T) {
+		dir, err := rundir.Open(t.Context(), string(b.dir), "killed", nil)
+		assert.NilError(t, err)
+		_, err = dir.Keep(newer, nil)
+		assert.NilError(t, err)
+		assert.NilError(t, dir.Close(false))
+		b.Set(older.Raw, nil)
+		_, err = b.engine(Keys{}).Apply(t.Context(), objects(1))
+		refusedFor(t, err, "neither began from nor wrote")
+		for i := range many - 1 {
+			assert.Assert(t, strings.Contains(strings.Join(report.Hints(err), ""), address(i+1)))
+		}
+	})
+	t.Run("that a killed run made", func(t *testing.T) {
+		b := newBench(t, fakestate.Strict)
+		b.cold(1)
+		for i := range many - 1 {
+			lostBy(t, b, fmt.Sprint("run", i), strings.TrimSuffix(address(i+1), " ("), "lost")
+		}
+		_, err := b.engine(Keys{Orphans: "refuse"}).Apply(t.Context(), objects(1))
+		for i := range many - 1 {
+			refusedFor(t, err, address(i+1))
+		}
+	})
 }
 
 // TestWhatAnotherMadeIsNotOurs is of an object of unknown fate at an address at which

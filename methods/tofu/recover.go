@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fediversity.eu/slipway/methods/tofu/rundir"
 	"fediversity.eu/slipway/methods/tofu/state"
@@ -110,7 +111,7 @@ func (r *run) conflict(left []rundir.Version, why string) error {
 	}
 	hint := fmt.Sprintf("nothing was changed. %s holds serial %d of lineage %s, which is in no backend", v.Path, v.State.Serial, v.State.Lineage)
 	if only := r.onlyLeft(v.State); len(only) > 0 {
-		hint += "; it alone tells of " + listed(only) + ": take in what is still there of it by import, or remove it"
+		hint += "; it alone tells of " + strings.Join(only, ", ") + ": take in what is still there of it by import, or remove it"
 	}
 	return report.Refuse("recover what an earlier run left", errors.New(why),
 		hint+"; STATE_ASIDE="+name+" keeps it beside and goes on from the backend's. If it is the right one, put it into the backend yourself")

@@ -35,7 +35,7 @@ func (d *Dir) Know(s *state.State) error {
 	}
 	file, err := os.OpenFile(d.known(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err == nil {
-		_, err = file.Write(append(line, '\n'))
+		_, err = fmt.Fprintf(file, "\n%s\n", line) // a loss of power may have cut off the line before
 		err = errors.Join(err, file.Sync(), file.Close())
 	}
 	if err != nil {

@@ -116,7 +116,7 @@ func (a *applier) step(what string) error {
 }
 
 func (a *applier) create(address string) error {
-	a.say(a.r.place.path, said("apply_start", "create", address, ""))
+	a.say(a.r.place.path, hook("apply_start", "create", address, ""))
 	a.open = address
 	if err := a.step("about to make " + address); err != nil {
 		return err
@@ -130,19 +130,19 @@ func (a *applier) finish(path string, unheard bool) {
 	id := a.w.world.create(a.r, a.open)
 	a.w.tell("%s: %s is made, as %s", a.r.name, a.open, id)
 	if !unheard {
-		a.say(path, said("apply_complete", "create", a.open, id))
+		a.say(path, hook("apply_complete", "create", a.open, id))
 	}
 	a.objects, a.dirty, a.open = append(a.objects, state.Object{Address: a.open, ID: id}), true, ""
 }
 
 func (a *applier) remove(o state.Object) error {
-	a.say(a.r.place.path, said("apply_start", "delete", o.Address, o.ID))
+	a.say(a.r.place.path, hook("apply_start", "delete", o.Address, o.ID))
 	if err := a.step("about to remove " + o.Address); err != nil {
 		return err
 	}
 	delete(a.w.world.objects, o.ID)
 	a.objects, a.dirty = slices.DeleteFunc(a.objects, func(other state.Object) bool { return other == o }), true
-	a.say(a.r.place.path, said("apply_complete", "delete", o.Address, ""))
+	a.say(a.r.place.path, hook("apply_complete", "delete", o.Address, ""))
 	return a.step("has removed " + o.Address)
 }
 
@@ -199,7 +199,7 @@ func (a *applier) say(path string, line []byte) {
 	}
 }
 
-func said(kind, action, address, id string) []byte {
+func hook(kind, action, address, id string) []byte {
 	var e ledger.Event
 	e.Type, e.Hook.Action, e.Hook.ID, e.Hook.Key = kind, action, id, "id"
 	e.Hook.Resource.Address, e.Hook.Resource.Type = address, "thing"

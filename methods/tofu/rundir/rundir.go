@@ -47,11 +47,11 @@ func Open(ctx context.Context, path, run string, log *report.Log) (*Dir, error) 
 		return nil, err
 	}
 	if err := d.survivors(ctx, log); err != nil {
-		_ = d.lock.Close()
+		_ = d.release()
 		return nil, err
 	}
 	if err := os.MkdirAll(d.Work(), 0o700); err != nil {
-		_ = d.lock.Close()
+		_ = d.release()
 		return nil, fmt.Errorf("make the work directory: %w", err)
 	}
 	return d, nil
@@ -77,7 +77,7 @@ func (d *Dir) take() error {
 		err = os.Chmod(d.Path, 0o700)
 	}
 	if err != nil {
-		_ = d.lock.Close()
+		_ = d.release()
 		return fmt.Errorf("make the run directory: %w", err)
 	}
 	return nil
@@ -108,6 +108,12 @@ func (d *Dir) claim() error {
 		return nil
 	}
 	return errors.Join(err, d.lock.Close())
+}
+
+// release gives the lock back. A child that another goroutine is just about to start
+// has the file too, for a moment, and closing it alone would keep it locked so long.
+func (d *Dir) release() error {
+	return errors.Join(syscall.Flock(int(d.lock.Fd()), syscall.LOCK_UN), d.lock.Close())
 }
 
 // current tells whether the file that is locked is still the one of that name: a
@@ -176,7 +182,7 @@ func Gone(path string) error {
 // Close lets go of the directory. What a later run needs stays; if that is
 // nothing, and private says that nobody else asked for the directory, it goes.
 func (d *Dir) Close(private bool) error {
-	defer func() { _ = d.lock.Close() }()
+	defer func() { _ = d.release() }()
 	if d.Kept() != "" {
 		return nil
 	}

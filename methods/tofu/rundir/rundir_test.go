@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -193,5 +194,19 @@ func TestWhatWasPutAsideOutlivesItsFolder(t *testing.T) {
 		text, err := os.ReadFile(kept[0])
 		assert.NilError(t, err)
 		assert.Equal(t, string(text), string(s.Raw))
+	}
+}
+
+// TestALockIsGivenBackWhateverAChildHas is of a child that was just being started, and
+// has every open file until it is.
+func TestALockIsGivenBackWhateverAChildHas(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	for range 2 {
+		d, err := Open(t.Context(), path, "run", &report.Log{})
+		assert.NilError(t, err)
+		child, err := syscall.Dup(int(d.lock.Fd()))
+		assert.NilError(t, err)
+		defer func() { _ = syscall.Close(child) }()
+		assert.NilError(t, d.Close(false))
 	}
 }

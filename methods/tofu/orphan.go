@@ -25,12 +25,6 @@ func (r *run) count() error {
 	if err != nil {
 		return report.Refuse("compare what killed runs made with the state", err, "nothing was changed")
 	}
-	if err := r.doubt(l); err != nil {
-		return report.Fail("compare what killed runs made with the state", err, "nothing was changed")
-	}
-	if err := r.forget(l); err != nil {
-		return report.Fail("forget what a killed run left", err, "nothing was changed")
-	}
 	missing := slices.DeleteFunc(l.Missing(r.newest), func(o ledger.Object) bool {
 		if r.d.Adopts != nil && r.d.Adopts(o) {
 			r.log.Infof("%s was made by a killed run and is in no state: its provider finds it by its name", o)
@@ -63,24 +57,6 @@ func (r *run) count() error {
 	return report.Refuse("use the state", fmt.Errorf("a killed run made what is in no state: %s", named(missing)), hint)
 }
 
-// forget lets go of what the caller says is gone, also if this run is refused for what
-// another run left: only one run can be named at a time. Where objects are taken in, it
-// is only those of unknown fate that the caller speaks of.
-func (r *run) forget(l *ledger.Ledger) error {
-	run, all := r.engine.Keys.Abandon, !r.engine.Keys.takesIn()
-	forgets := false
-	for _, o := range l.Missing(r.newest) {
-		if o.Run == run && (all || o.ID == "") {
-			r.log.Warnf("forgetting %s: STATE_ABANDON says that it is gone", o)
-			forgets = true
-		}
-	}
-	if !forgets {
-		return nil
-	}
-	return l.Forget(run, all)
-}
-
 // abandoning is what to say when objects are gone, run after run: one at a time.
 func abandoning(objects []ledger.Object) string {
 	var said []string
@@ -92,9 +68,29 @@ func abandoning(objects []ledger.Object) string {
 	return strings.Join(said, ", then ")
 }
 
-// doubt tells the record of what killed runs made when somebody else has written the
-// state since.
-func (r *run) doubt(l *ledger.Ledger) error {
+// heed brings the record of what killed runs made up to date, before this run can be
+// refused: with what the caller says of them, who can name one run at a time, and with
+// what somebody else has written since.
+func (r *run) heed() error {
+	known := r.newest
+	if known == nil {
+		known = r.remote
+	}
+	l, err := ledger.Read(r.dir.Path)
+	if err == nil {
+		err = r.doubt(l, known)
+	}
+	if err == nil {
+		err = r.forget(l, known)
+	}
+	if err != nil {
+		return report.Refuse("compare what killed runs made with the state", err, "nothing was changed")
+	}
+	return nil
+}
+
+// doubt notes whether somebody else has written the state.
+func (r *run) doubt(l *ledger.Ledger, known *state.State) error {
 	if r.remote == nil {
 		return nil
 	}
@@ -102,7 +98,24 @@ func (r *run) doubt(l *ledger.Ledger) error {
 	if err != nil || ours {
 		return err
 	}
-	return l.Doubt(r.newest)
+	return l.Doubt(known)
+}
+
+// forget lets go of what the caller says is gone. Where objects are taken in, it is only
+// those of unknown fate that the caller speaks of.
+func (r *run) forget(l *ledger.Ledger, known *state.State) error {
+	run, all := r.engine.Keys.Abandon, !r.engine.Keys.takesIn()
+	forgets := false
+	for _, o := range l.Missing(known) {
+		if o.Run == run && (all || o.ID == "") {
+			r.log.Warnf("forgetting %s: STATE_ABANDON says that it is gone", o)
+			forgets = true
+		}
+	}
+	if !forgets {
+		return nil
+	}
+	return l.Forget(run, all)
 }
 
 // keepsEvents tells whether the next run must compare again: this one did not end

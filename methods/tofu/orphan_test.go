@@ -237,6 +237,50 @@ func TestARefreshReplacesNothing(t *testing.T) {
 	})
 }
 
+// TestWhatIsAbandonedIsForgottenBeforeARefusal is of two names that must be said one
+// after the other, of which the first is refused for want of the second.
+func TestWhatIsAbandonedIsForgottenBeforeARefusal(t *testing.T) {
+	b := newBench(t, fakestate.Strict)
+	b.cold(1)
+	raw, err := state.Marked([]byte(b.State()), &state.Marker{Run: "r1", Host: "elsewhere", Dir: "/d"})
+	assert.NilError(t, err)
+	b.Set(raw, nil)
+	lostBy(t, b, "here", "terraform_data.thing[1]", "")
+	_, err = b.engine(Keys{Phase: cold, Orphans: "refuse", Abandon: "here"}).Apply(t.Context(), objects(2))
+	refusedFor(t, err, "a bootstrap that has not ended: run r1")
+	_, err = b.engine(Keys{Phase: cold, Orphans: "refuse", Abandon: "r1"}).Apply(t.Context(), objects(2))
+	assert.NilError(t, err)
+}
+
+// TestWhatAnAbandonedBootstrapLeftIsPutAside is of a name that is still said when another
+// run has gone on with that bootstrap.
+func TestWhatAnAbandonedBootstrapLeftIsPutAside(t *testing.T) {
+	b := newBench(t, fakestate.Strict)
+	b.cold(1)
+	_, older := b.judged()
+	_, err := b.engine(Keys{}).Apply(t.Context(), objects(2))
+	assert.NilError(t, err)
+	_, newer := b.judged()
+	m := &state.Marker{Run: "r1", Host: "here", Dir: string(b.dir)}
+	begun, err := older.WithMarker(m)
+	assert.NilError(t, err)
+	b.Set(begun.Raw, nil)
+	dir, err := rundir.Open(t.Context(), string(b.dir), "killed", nil)
+	assert.NilError(t, err)
+	assert.NilError(t, dir.Know(begun))
+	_, err = dir.Keep(newer, m)
+	assert.NilError(t, err)
+	assert.NilError(t, dir.Close(false))
+	_, err = b.engine(Keys{Phase: cold, Abandon: "r1"}).Apply(t.Context(), objects(1))
+	assert.NilError(t, err)
+	kept, err := filepath.Glob(string(b.dir) + "/aside-*/*")
+	assert.NilError(t, err)
+	assert.Equal(t, len(kept), 1)
+	text, err := os.ReadFile(kept[0])
+	assert.NilError(t, err)
+	assert.Equal(t, string(text), string(newer.Raw))
+}
+
 func TestBootstrapElsewhereIsAbandonedByName(t *testing.T) {
 	b := newBench(t, fakestate.Strict)
 	b.cold(2)

@@ -98,7 +98,7 @@ func (w *walk) advise(r *walker) {
 		p.keys.Aside = m[1]
 	}
 	if all := abandonHint.FindAllStringSubmatch(hints, -1); all != nil {
-		w.abandon(p, all[len(all)-1][1], hints) // those of unknown fate are named last
+		w.abandon(p, all[len(all)-1][1], before.Abandon, hints) // those of unknown fate are named last
 	}
 	switch {
 	case strings.Contains(hints, "STATE_PHASE=cold"):
@@ -123,9 +123,12 @@ func (w *walk) over(id string) bool {
 }
 
 // abandon removes what a run left, but for what the next run takes in.
-func (w *walk) abandon(p *site, run, hints string) {
+func (w *walk) abandon(p *site, run, before, hints string) {
 	takesIn := strings.Contains(hints, "STATE_ORPHANS=import")
 	p.keys.Abandon = run
+	if takesIn && !strings.Contains(hints, "of unknown fate") {
+		p.keys.Abandon = before // of a bootstrap
+	}
 	if takesIn {
 		p.keys.Orphans = importOrphans
 	}

@@ -20,8 +20,11 @@ func (r *run) recover(ctx context.Context) error {
 	if err != nil {
 		return report.Refuse("recover what an earlier run left", err, "nothing was changed; look at "+r.dir.Path)
 	}
-	if len(left) == 0 || r.abandoned(marker) {
+	if len(left) == 0 {
 		return nil
+	}
+	if r.abandoned(marker) {
+		return r.shelve(left)
 	}
 	why, err := r.apart(left, marker)
 	if err != nil {
@@ -54,6 +57,20 @@ func (r *run) recover(ctx context.Context) error {
 		r.behind = err
 		return report.Fail("recover what an earlier run left", explained(err), "the state is NOT in the backend; it is in "+newest.Path+", and the next run tries again")
 	}
+	return nil
+}
+
+// shelve puts aside what was left of a bootstrap that the caller abandons: a run that
+// went on with it may have made more than the caller looked for.
+func (r *run) shelve(left []rundir.Version) error {
+	if !slices.ContainsFunc(left, func(v rundir.Version) bool { return !v.State.Empty() }) {
+		return nil
+	}
+	folder, err := r.dir.Aside(left)
+	if err != nil {
+		return report.Fail("put aside what an earlier run left", err, "look at "+r.dir.Path)
+	}
+	r.log.Warnf("STATE_ABANDON: what the earlier run left is in %s from now on, and in no backend", folder)
 	return nil
 }
 

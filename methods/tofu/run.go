@@ -218,6 +218,9 @@ func (r *run) prepare(ctx context.Context, verb string) error {
 			return err
 		}
 	}
+	if err := r.heed(); err != nil {
+		return err
+	}
 	if err := r.guard(ctx, verb); err != nil {
 		return err
 	}

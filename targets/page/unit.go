@@ -47,5 +47,8 @@ func (u unit) Ending() string {
 	if u.Unit.User != "" {
 		parts = append(parts, "in the manager of user "+u.Unit.User)
 	}
+	if u.Unit.Container != "" {
+		parts = append(parts, "in container "+u.Unit.Container)
+	}
 	return strings.Join(parts, ", ")
 }

@@ -22,8 +22,10 @@ func TestADirectoryOfAnotherIsRefused(t *testing.T) {
 		{"nothing", func(string) error { return nil }, os.Getuid(), ""},
 		{"an empty folder of ours", func(p string) error { return os.Mkdir(p, 0o700) }, os.Getuid(), ""},
 		{"one that others may read", func(p string) error { return os.Mkdir(p, 0o755) }, os.Getuid(), ""},
-		{"one that a group may write to", func(p string) error { return mkdir(p, 0o770) }, os.Getuid(), "may write to"},
-		{"one that everybody may write to", func(p string) error { return mkdir(p, 0o777|os.ModeSticky) }, os.Getuid(), "mode 0777"},
+		{"an empty one that a group may write to", func(p string) error { return mkdir(p, 0o775) }, os.Getuid(), ""},
+		{"one that a group may write to", func(p string) error { return holding(p, 0o770) }, os.Getuid(), "may write to"},
+		{"one that everybody may write to", func(p string) error { return holding(p, 0o777|os.ModeSticky) }, os.Getuid(), "mode 0777"},
+		{"an empty one of another that everybody may write to", func(p string) error { return mkdir(p, 0o777) }, os.Getuid() + 4711, "belongs to"},
 		{"one with a journal that everybody may write to", func(p string) error {
 			if err := os.Mkdir(p, 0o700); err != nil {
 				return err
@@ -61,4 +63,12 @@ func mkdir(path string, mode os.FileMode) error {
 		return err
 	}
 	return os.Chmod(path, mode)
+}
+
+// holding is mkdir, of a folder with something in it.
+func holding(path string, mode os.FileMode) error {
+	if err := mkdir(path, mode); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(path, "errored.tfstate"), nil, 0o600)
 }

@@ -60,10 +60,11 @@ esac
 [ "${NIXOS_NO_SYNC:-}" = 1 ] || sync -f $TOPLEVEL/init 2>/dev/null || sync
 [ "$action" != boot ] || exit 0
 
-# A machine without a system of its own has another init. The one underneath, before
-# it takes its first, is the exception: NixOS is never there.
+# A machine without a system of its own has another init. The one underneath, which
+# booted as it is and has taken none since, is the exception: NixOS is never there.
+taken=/run/taken-system
 old=$(readlink -f /run/current-system) || old=
-if [ ! -e "$old/init-interface-version" ] && [ ! -e /var/lib/nixos/etc-entries ]; then
+if [ ! -e "$old/init-interface-version" ] && [ ! -L /run/booted-system ] && [ ! -e $taken ]; then
 	old=
 elif ! cmp -s "$old/init-interface-version" $TOPLEVEL/init-interface-version; then
 	log "Warning: the new NixOS configuration has an ‘init’ that is incompatible with the current configuration. The new configuration won't take effect until you reboot the system."
@@ -257,6 +258,7 @@ tell "stopping the following units" $stop
 tell "NOT restarting the following changed units" $skip
 
 log "activating the configuration..."
+: >$taken
 if ! other $TOPLEVEL/activate "$TOPLEVEL"; then
 	log "Failed to run activate script"
 	code=2

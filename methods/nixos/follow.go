@@ -16,7 +16,9 @@ import (
 
 // followScript waits a little for a unit to end, then prints its state and what
 // it wrote to the journal since a cursor. A busy systemd answers late, and each
-// question keeps it from the switch: while the process is there, it is left alone.
+// question keeps it from the switch: while the process is there, it is left alone. Its
+// name, which no other has, finds all that it wrote: of a unit that failed at once, the
+// journal daemon may not see the invocation any more.
 const followScript = `
 look() { state=$(systemctl show --property=LoadState,ActiveState,SubState,Result,MainPID,ExecMainCode,ExecMainStatus,InvocationID "$1"); }
 value() { value=${state##*"$1="} value=${value%%"$newline"*}; }
@@ -40,7 +42,7 @@ printf '%s\n' "$state"
 value InvocationID
 [ -n "$value" ] || exit 0
 journalctl --sync 2>/dev/null
-set -- "_SYSTEMD_INVOCATION_ID=$value" ${2:+--after-cursor="$2"}
+set -- "_SYSTEMD_UNIT=$1" ${2:+--after-cursor="$2"}
 journalctl -qa --output=json --output-fields=MESSAGE "$@" | head -c 33554432 # the next look goes on`
 
 // Follow waits until the unit of a switch has ended and passes on what it says.

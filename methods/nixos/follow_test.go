@@ -105,12 +105,12 @@ func TestFollowScript(t *testing.T) {
 		running bool
 		read    string // of the journal
 	}{
-		{"it has ended", []string{ended}, "", false, "_SYSTEMD_INVOCATION_ID=abc"},
-		{"it has ended, and some was read", []string{ended}, "s=1;i=1", false, "_SYSTEMD_INVOCATION_ID=abc --after-cursor=s=1;i=1"},
-		{"its process starts", []string{"SubState=start\nMainPID=0\n", ended}, "", false, "_SYSTEMD_INVOCATION_ID=abc"},
-		{"the last answer is that it starts", []string{"MainPID=0\nSubState=start", ended}, "", false, "_SYSTEMD_INVOCATION_ID=abc"},
-		{"its process is gone", []string{fmt.Sprintf(running, 1<<30), ended}, "", false, "_SYSTEMD_INVOCATION_ID=abc"},
-		{"its process is there", []string{fmt.Sprintf(running, os.Getpid()), fmt.Sprintf(running, os.Getpid())}, "", true, "_SYSTEMD_INVOCATION_ID=abc"},
+		{"it has ended", []string{ended}, "", false, "_SYSTEMD_UNIT=unit"},
+		{"it has ended, and some was read", []string{ended}, "s=1;i=1", false, "_SYSTEMD_UNIT=unit --after-cursor=s=1;i=1"},
+		{"its process starts", []string{"SubState=start\nMainPID=0\n", ended}, "", false, "_SYSTEMD_UNIT=unit"},
+		{"the last answer is that it starts", []string{"MainPID=0\nSubState=start", ended}, "", false, "_SYSTEMD_UNIT=unit"},
+		{"its process is gone", []string{fmt.Sprintf(running, 1<<30), ended}, "", false, "_SYSTEMD_UNIT=unit"},
+		{"its process is there", []string{fmt.Sprintf(running, os.Getpid()), fmt.Sprintf(running, os.Getpid())}, "", true, "_SYSTEMD_UNIT=unit"},
 		{"nobody knows it", []string{"LoadState=not-found\nActiveState=inactive\nSubState=dead\nMainPID=0\nInvocationID=\n"}, "", false, ""},
 		{"systemd does not answer", []string{""}, "", false, ""},
 	} {

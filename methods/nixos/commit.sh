@@ -13,11 +13,19 @@ boots() {
 		[ -f $esp/loader/loader.conf ] || continue
 		entry=$(sed -n -e 's/^preferred  *//p' -e 's/^default  *//p' $esp/loader/loader.conf | head -n 1)
 		case $entry in
-		nixos*'*'*) return 1 ;;
-		nixos*.conf) ;;
+		nixos*) ;;
 		*) return 0 ;; # somebody else's choice
 		esac
-		grep -qs -F "init=$1/init" "$esp/loader/entries/${entry%.conf}"*.conf "/boot/loader/entries/${entry%.conf}"*.conf
+		# With a pattern, it wrote none for the system. A name may have a counter. Where no
+		# such file is there, others write what is booted, and it can't be told.
+		seen=
+		for file in $esp/loader/entries/$entry $esp/loader/entries/${entry%.conf}+*.conf \
+			/boot/loader/entries/$entry /boot/loader/entries/${entry%.conf}+*.conf; do
+			[ -f "$file" ] || continue
+			! grep -q -F "init=$1/init" "$file" || return 0
+			seen=1
+		done
+		[ -z "$seen" ]
 		return
 	done
 }

@@ -73,11 +73,14 @@ func TestCommitScript(t *testing.T) {
 		{name: "the same, by systemd-boot that counts", to: "one", generation: "1", partition: "boot", counter: "+3", profile: "system-4-link", made: true},
 		{name: "the same, by another boot loader", to: "one", generation: "1", profile: "system-1-link"},
 		{name: "a default that somebody else chose", to: "four", partition: "boot", program: `echo 'default @saved' >boot/loader/loader.conf`, profile: "system-4-link", made: true},
+		{name: "a boot loader whose entries others write elsewhere", to: "four", partition: "boot", program: `rm boot/loader/entries/*; echo 'default nixos-*' >boot/loader/loader.conf`, profile: "system-4-link", made: true},
+		{name: "a default whose entry is not to be found", to: "four", partition: "boot", program: `echo 'default nixos-elsewhere.conf' >boot/loader/loader.conf`, profile: "system-4-link", made: true},
+		{name: "an entry of which another's name is the beginning", to: "four", partition: "boot", program: `mv boot/loader/entries/nixos-generation-4.conf boot/loader/entries/nixos-generation-34.conf; echo 'default nixos-generation-3.conf' >boot/loader/loader.conf`, code: 71, profile: "system-3-link"},
 		{name: "a boot loader that refuses", to: "four", program: "exit 1", code: 1, profile: "system-3-link"},
 		{name: "a boot loader that refuses a generation", to: "one", generation: "1", program: "exit 1", code: 1, profile: "system-3-link"},
 		{name: "a boot loader that refuses the newest", to: "three", program: "exit 1", code: 1, profile: "system-3-link"},
-		{name: "a boot loader that never boots what it should", to: "four", partition: "boot", program: `echo 'default nixos-*' >boot/loader/loader.conf`, code: 71, profile: "system-3-link"},
-		{name: "the same, with a generation", to: "one", generation: "1", partition: "boot", program: `echo 'default nixos-*' >boot/loader/loader.conf`, code: 71, profile: "system-3-link"},
+		{name: "a boot loader that never boots what it should", to: "four", partition: "boot", program: `echo 'default nixos-*' >boot/loader/loader.conf; rm -f $(grep -l "init=$asked/init" boot/loader/entries/*)`, code: 71, profile: "system-3-link"},
+		{name: "the same, with a generation", to: "one", generation: "1", partition: "boot", program: `echo 'default nixos-*' >boot/loader/loader.conf; rm -f $(grep -l "init=$asked/init" boot/loader/entries/*)`, code: 71, profile: "system-3-link"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

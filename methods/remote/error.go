@@ -126,10 +126,14 @@ func networkError(where string, waited time.Duration, err error) *Error {
 
 // strangerAt is a port at which something else than an SSH server speaks.
 func strangerAt(where string, err error) *Error {
-	return &Error{
+	e := &Error{
 		Class: HandshakeFailed, Op: "reach", Host: where, Err: err,
 		Hint: "another service listens there: is the port right?",
 	}
+	if _, ok := errors.AsType[*turnedAwayError](err); ok {
+		e.Hint = "it does so with too many logins under way (MaxStartups), or after several that failed (PerSourcePenalties): try again in a while"
+	}
+	return e
 }
 
 // refusedError is a port at which nothing listens. The system's own text would say

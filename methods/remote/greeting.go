@@ -30,6 +30,10 @@ const (
 // Redis, VNC, XMPP.
 var elsewhere = regexp.MustCompile(`^(HTTP/|[1-5][0-9][0-9][ -]|\+OK|\* [A-Z]|-ERR|RFB |<)`)
 
+// turnsAway is what sshd says in the place of its version where it takes nobody in just
+// now (OpenSSH, sshd.c).
+var turnsAway = regexp.MustCompile(`^(Exceeded MaxStartups|Not allowed at this time)\r?\n`)
+
 // hear takes in what was read, and ends the connection by stop where it can be no
 // SSH.
 func (g *greeting) hear(p []byte, stop func()) error {
@@ -70,8 +74,11 @@ func (g *greeting) stranger() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.still()
-	if g.over || len(g.text) == 0 {
+	switch {
+	case g.over, len(g.text) == 0:
 		return nil
+	case turnsAway.Match(g.text):
+		return &turnedAwayError{said: string(g.text)}
 	}
 	return &strangerError{said: string(g.text)}
 }
@@ -106,6 +113,13 @@ func (e *strangerError) Error() string {
 		line = strings.ToValidUTF8(line[:shownWords], "") + "…"
 	}
 	return fmt.Sprintf("answers with %q, which is no ssh", line)
+}
+
+// turnedAwayError is an sshd that takes nobody in just now.
+type turnedAwayError struct{ said string }
+
+func (e *turnedAwayError) Error() string {
+	return fmt.Sprintf("sshd turns the connection away: %q", strings.TrimSpace(e.said))
 }
 
 // greeted is a connection whose beginning is listened to.

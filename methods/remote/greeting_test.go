@@ -169,3 +169,34 @@ func TestAServerThatSaysMoreThanItsVersion(t *testing.T) {
 	assert.NilError(t, err)
 	assert.NilError(t, c.Close())
 }
+
+// TestTurnedAway has sshd itself take nobody in, and the words that newer ones have for
+// another reason.
+func TestTurnedAway(t *testing.T) {
+	t.Parallel()
+	key, _ := userKey(t)
+	refused := func(t *testing.T, target Target, words string) {
+		t.Helper()
+		_, err := Dial(t.Context(), target)
+		class, hint := classOf(t, err)
+		assert.Equal(t, class, HandshakeFailed)
+		assert.ErrorContains(t, err, `sshd turns the connection away: "`+words+`"`)
+		assert.Assert(t, cmp.Contains(hint, "try again in a while"))
+	}
+	t.Run("by OpenSSH, with too many logins under way", func(t *testing.T) {
+		t.Parallel()
+		s := startSSHD(t, "127.0.0.1", "MaxStartups 1")
+		waiting, err := net.Dial("tcp", s.hop("root").Address())
+		assert.NilError(t, err)
+		defer func() { _ = waiting.Close() }()
+		_, err = bufio.NewReader(waiting).ReadString('\n') // it counts from here on
+		assert.NilError(t, err)
+		refused(t, s.target("root"), "Exceeded MaxStartups")
+	})
+	t.Run("after logins that failed", func(t *testing.T) {
+		t.Parallel()
+		target := service(t, func(conn net.Conn) { _, _ = io.WriteString(conn, "Not allowed at this time\r\n") })
+		target.Keys = []ssh.Signer{key}
+		refused(t, target, "Not allowed at this time")
+	})
+}

@@ -37,6 +37,7 @@ func TestDeploymentFencing(t *testing.T) {
 		"a machine that reboots before it is proved is told as such":    (*world).rebootedMeanwhile,
 		"a guard whose folder is taken away brings the machine back":    (*world).folderGone,
 		"a switch that cuts its connection and lets in late is no loss": (*world).slowLogin,
+		"nor is a connection that is cut while a system is judged":      (*world).cutWhileJudged,
 		"the way back leads to what was proved":                         (*world).unprovedTwice,
 		"a way back whose activation fails is none":                     (*world).backHalfWay,
 	} {
@@ -172,16 +173,42 @@ func (w *world) folderGone(g *guest.Guest) {
 	assert.Equal(w.t, w.on(g, nothingLeft), "")
 }
 
-// slowLogin lets the switch cut the connection without a word, and new logins take
-// their time, with the timings that users have.
-func (w *world) slowLogin(g *guest.Guest) {
+// late lets the machine's new logins take their time.
+func (w *world) late(g *guest.Guest) {
 	w.t.Helper()
 	w.on(g, `printf '#!/bin/sh\nsleep 6; cat /root/.ssh/authorized_keys\n' >/usr/bin/late; chmod 755 /usr/bin/late
 printf 'AuthorizedKeysCommand /usr/bin/late\nAuthorizedKeysCommandUser root\nAuthorizedKeysFile none\n' >/etc/ssh/sshd_config.d/late.conf; systemctl reload ssh.service`)
+}
+
+// cutOff leaves connections without an answer, and without an end.
+const (
+	cutOff  = "pkill -STOP -f '^sshd.*: root'"
+	rejoins = "pkill -CONT -f '^sshd.*: root'; :"
+)
+
+// slowLogin lets the switch cut the connection without a word, with the timings that
+// users have.
+func (w *world) slowLogin(g *guest.Guest) {
+	w.t.Helper()
+	w.late(g)
 	w.write("operator/web.nix", strings.Replace(trivial, "  system.stateVersion",
-		`  system.activationScripts.cut = "pkill -STOP -f '^sshd.*: root'";`+"\n  system.stateVersion", 1))
+		`  system.activationScripts.cut = "`+cutOff+`";`+"\n  system.stateVersion", 1))
 	o := w.slipway(nil, "operator-ssh-web-apply")
 	assert.Equal(w.t, o.code, report.Healthy)
 	assert.Assert(w.t, strings.Contains(o.stderr, "connected again"), o.stderr)
-	w.on(g, "pkill -CONT -f '^sshd.*: root'; :")
+	w.on(g, rejoins)
+}
+
+// cutWhileJudged does so after the new login.
+func (w *world) cutWhileJudged(g *guest.Guest) {
+	w.t.Helper()
+	w.late(g)
+	w.write("operator/web.nix", strings.ReplaceAll(settling, "ROUND", "cut"))
+	run := w.start(nil, "operator-ssh-web-apply")
+	run.await("settling.service")
+	// When the witness's own connection has ended.
+	w.on(g, "systemd-run --quiet --on-active=2 --timer-property=AccuracySec=10ms /bin/sh -c \""+cutOff+"; touch /run/settle\"")
+	assert.Equal(w.t, run.wait().code, report.Healthy)
+	assert.Equal(w.t, w.on(g, "cat /etc/round"), "cut")
+	w.on(g, rejoins)
 }

@@ -185,6 +185,6 @@ func (c *change) gone(ctx context.Context, why error) error {
 		return why
 	}
 	return report.Fail("switch to the new system",
-		fmt.Errorf("the machine rebooted before the new system was proved, and came up in %s", machine.Current),
+		fmt.Errorf("the machine rebooted before the new system was proved and made its default, and came up in %s", machine.Current),
 		"look why it rebooted (journalctl -b -1, its console, its power); then run it again")
 }

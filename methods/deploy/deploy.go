@@ -317,12 +317,12 @@ func (c *change) carry(ctx context.Context, toplevel string, guard nixos.Guard, 
 	if late, ok := errors.AsType[*wait.TimeoutError](err); ok && guard.From != "" && ctx.Err() == nil {
 		err = fmt.Errorf("%w: %w", nixos.ErrReverted, late)
 	}
-	if errors.Is(err, nixos.ErrGone) && ctx.Err() == nil {
-		err = c.gone(ctx, err)
-	}
 	if err == nil {
 		log.Infof("logging in anew")
 		err = c.collect(ctx, s, guard, &ended)
+	}
+	if errors.Is(err, nixos.ErrGone) && ctx.Err() == nil {
+		err = c.gone(ctx, err)
 	}
 	if errors.Is(err, nixos.ErrReverted) {
 		return s, ended, c.wentBack(ctx, toplevel, guard, err)
@@ -370,7 +370,9 @@ func (c *change) login(ctx context.Context, s nixos.Switch, guard nixos.Guard) e
 
 // confirm logs in anew, and tells the machine for good that it can be reached.
 func (c *change) confirm(ctx context.Context, s nixos.Switch, guard nixos.Guard) error {
-	return c.anew(ctx, guard, s.Confirm)
+	err := c.anew(ctx, guard, s.Confirm)
+	c.conn.Relax() // from here on, nobody waits for a sign
+	return err
 }
 
 // anew makes a new connection, and tells the machine over it. Under a guard it is
@@ -429,10 +431,15 @@ func orNone(toplevel string) string {
 // commit makes the system the one that the machine boots next.
 func (c *change) commit(ctx context.Context, d destination) error {
 	defer c.Record.Time("commit")()
-	s, err := nixos.StartCommit(ctx, c.conn, c.fence, d.toplevel, d.generation)
-	if errors.Is(err, nixos.ErrGone) {
+	err := c.makeDefault(ctx, d)
+	if errors.Is(err, nixos.ErrGone) && ctx.Err() == nil {
 		return c.gone(ctx, err)
 	}
+	return err
+}
+
+func (c *change) makeDefault(ctx context.Context, d destination) error {
+	s, err := nixos.StartCommit(ctx, c.conn, c.fence, d.toplevel, d.generation)
 	if err != nil {
 		return err
 	}
@@ -448,11 +455,11 @@ func (c *change) commit(ctx context.Context, d destination) error {
 		return err
 	}
 	c.Record.Generation = ended.Generation
-	if err := c.mark(ctx); err != nil {
+	c.Log.In("switch").Infof("generation %d is the default at boot", ended.Generation)
+	if err := c.relock(ctx); err != nil {
 		return err
 	}
-	c.Log.In("switch").Infof("generation %d is the default at boot", ended.Generation)
-	return c.relock(ctx)
+	return c.mark(ctx)
 }
 
 // relock takes the machine's lock again when the connection that held it was

@@ -47,8 +47,9 @@ journalctl -qa --output=json --output-fields=MESSAGE "$@" | head -c 33554432 # t
 
 // Follow waits until the unit of a switch has ended and passes on what it says.
 // A connection that is lost is only a look missed: Follow makes a new one for
-// as long as limit allows, and shows the guard that it could. It returns the connection that it ended with. The
-// error is ErrReverted when the machine has decided to go back.
+// as long as limit allows, and shows the guard that it could. It returns the
+// connection that it ended with. The error is ErrReverted when the machine has decided
+// to go back.
 func Follow(ctx context.Context, conn *remote.Conn, fence Fence, s Switch, limit time.Duration, log *report.Log) (*remote.Conn, Switched, error) {
 	log = log.In("switch")
 	lines := log.Lines()

@@ -45,3 +45,32 @@ func TestSilence(t *testing.T) {
 		})
 	}
 }
+
+// TestHastenLastsOverReconnects is of a connection that was lost while it was watched
+// closely: those that follow are too, until that is taken back.
+func TestHastenLastsOverReconnects(t *testing.T) {
+	t.Parallel()
+	host, _ := userKey(t)
+	s := startOddServer(t, nil, host)
+	target := s.target(host.PublicKey())
+	target.KeepAlive = 15 * time.Second
+	c, err := Dial(t.Context(), target)
+	assert.NilError(t, err)
+	again := func(c *Conn) *Conn {
+		t.Helper()
+		next, err := c.Reconnect(t.Context())
+		assert.NilError(t, err)
+		assert.NilError(t, c.Close())
+		return next
+	}
+	every := func(c *Conn) time.Duration { return time.Duration(c.interval.Load()) }
+	c.Hasten(20 * time.Second)
+	assert.Equal(t, every(c), 15*time.Second, "never slower")
+	c.Hasten(5 * time.Second)
+	c = again(c)
+	assert.Equal(t, every(c), 5*time.Second)
+	c.Relax()
+	c = again(c)
+	assert.Equal(t, every(c), 15*time.Second)
+	assert.NilError(t, c.Close())
+}

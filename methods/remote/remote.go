@@ -109,7 +109,13 @@ func (c *Conn) Done() <-chan struct{} { return c.ended }
 
 // Reconnect makes a new connection to the same target, over the same route and
 // with the same keys. The old one stays as it is.
-func (c *Conn) Reconnect(ctx context.Context) (*Conn, error) { return Dial(ctx, c.target) }
+func (c *Conn) Reconnect(ctx context.Context) (*Conn, error) {
+	again, err := Dial(ctx, c.target)
+	if err == nil {
+		again.interval.Store(c.interval.Load())
+	}
+	return again, err
+}
 
 // DialContext connects from the machine to an address that it can reach. The
 // network is "tcp" or "unix".
@@ -128,13 +134,17 @@ func (c *Conn) DialContext(ctx context.Context, network, address string) (net.Co
 	return nil, forwardError("connect to "+address+" through", c.String(), refused)
 }
 
-// Hasten makes loss of contact be noticed sooner from now on: sshd's answers must
-// not queue behind much output then.
+// Hasten makes loss of contact be noticed sooner from now on, also by the connections
+// that follow this one, until Relax: sshd's answers must not queue behind much output
+// then.
 func (c *Conn) Hasten(interval time.Duration) {
 	if interval < c.target.KeepAlive {
 		c.interval.Store(int64(max(interval, time.Second)))
 	}
 }
+
+// Relax takes back Hasten.
+func (c *Conn) Relax() { c.interval.Store(int64(c.target.KeepAlive)) }
 
 // Close ends the connection and all that runs over it. Commands that still run
 // on the machine are told to stop, as when contact is lost.
